@@ -159,9 +159,9 @@ mod tests {
         assert_eq!(chosen(Some("mine"), &[("mine", &[" "])]), Err(ExecutorError::Empty("mine".into())));
         assert_eq!(chosen(None, &[]), Err(ExecutorError::NoneInstalled));
         assert_eq!(known(), ["claude", "codex", "gemini", "aider", "opencode"]);
-        let error = chosen(Some("nobody"), &[("mine", &["x"])]).unwrap_err().report().to_string();
+        let error = chosen(Some("unknown"), &[("mine", &["x"])]).unwrap_err().report().to_string();
         assert!(
-            error.contains("configured: mine") && error.contains("[autopilot.executors.nobody]"),
+            error.contains("configured: mine") && error.contains("[autopilot.executors.unknown]"),
             "{error}"
         );
     }

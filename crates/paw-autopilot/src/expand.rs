@@ -13,7 +13,7 @@ use crate::executor::{Executor, ExecutorTask};
 use crate::tasks::model::text_field;
 use crate::tasks::project::{require_item, require_tag};
 use crate::tasks::{ItemId, NewTask, SubtaskId, TagName, Task, TaskError, TaskId};
-use crate::work::snapshot::WorktreeSnapshot;
+use crate::work::snapshot::ChangeSnapshot;
 use crate::work::{ProjectContext, WorkError, snapshot};
 
 pub use answer::ProposedSubtask;
@@ -68,7 +68,7 @@ pub fn propose(
     }
     let others: Vec<&Task> = require_tag(&file, tag)?.tasks.iter().filter(|other| other.id != *id).collect();
     snapshot::write_gitignores(context)?;
-    let before = WorktreeSnapshot::take(context)?;
+    let before = ChangeSnapshot::take(context)?;
     let stamp = clock::now().strftime("%Y-%m-%d-%H%M%S").to_string();
     let log = context.project.files().expand_log(id.as_str(), &stamp);
     let assignment = ExecutorTask {
@@ -84,7 +84,7 @@ pub fn propose(
         limit: executor.limit,
     };
     let turned = executor.work(&assignment, on_text).map_err(WorkError::from)?;
-    let changed = before.changes_until(&WorktreeSnapshot::take(context)?);
+    let changed = before.changes_until(&ChangeSnapshot::take(context)?);
     if !changed.is_empty() {
         return Err(ExpandError::ChangedFiles(
             changed.iter().map(|change| context.shown(&change.path)).collect(),

@@ -53,7 +53,7 @@ pub use notes::RunNotes;
 pub use options::{Relaxation, RunOptions};
 pub use pause::{PauseRequest, PauseWatch};
 pub use plan::{PlanCheck, RunPlan, plan};
-use snapshot::WorktreeSnapshot;
+use snapshot::ChangeSnapshot;
 pub use update_base::{BaseUpdate, update_base};
 
 /// Whether the user has approved a command that the project's files configure.
@@ -73,7 +73,7 @@ pub struct ActiveRun {
     /// The test report from before the current subtask.
     baseline: TestReport,
     /// The worktree when the tests last ran. Later changes are untested.
-    tested: Option<WorktreeSnapshot>,
+    tested: Option<ChangeSnapshot>,
     /// The last written manifest.
     written: Option<RunManifest>,
     _lock: Lock,

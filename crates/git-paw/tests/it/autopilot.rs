@@ -1,4 +1,4 @@
-//! `git paw autopilot`: tasks done by a scripted executor on a real project, with real tests and real git.
+//! `git paw autopilot` with a scripted executor, real tests and real git.
 
 #![allow(clippy::disallowed_macros, clippy::print_stderr, reason = "a test that is skipped says so")]
 

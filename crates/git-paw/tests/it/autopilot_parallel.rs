@@ -1,4 +1,5 @@
-//! `git paw autopilot 1 2 3 --parallel N`: several tasks side by side, with real worktrees, real git and a scripted executor.
+//! `git paw autopilot 1 2 3 --parallel N`: several tasks in parallel, with real worktrees, real git and a scripted
+//! executor.
 
 #![allow(clippy::disallowed_macros, clippy::print_stderr, reason = "a test that is skipped says so")]
 
@@ -24,9 +25,9 @@ fn states(document: &Value) -> Vec<String> {
 }
 
 #[test]
-fn independent_tasks_are_done_side_by_side_each_in_its_own_worktree() {
+fn independent_tasks_run_in_parallel_in_their_own_worktrees() {
     let Some(world) = World::find(&[task(1, &[]), task(2, &[]), task(3, &[])]) else { return };
-    // Each of the first two waits until the other is at work as well.
+    // Each of the first two tasks waits until the other one is running.
     world.executor("touch \"$HOME/began-$n\"\nif [ $n != 3 ]; then until [ -e \"$HOME/began-1\" ] && [ -e \"$HOME/began-2\" ]; do sleep 0.02; done; fi\nwork\n");
     let ran = world.run(&["1", "2", "3", "--parallel", "2"]);
     assert_eq!(ran.code, 0, "{ran}");
@@ -48,7 +49,7 @@ fn independent_tasks_are_done_side_by_side_each_in_its_own_worktree() {
 }
 
 #[test]
-fn without_a_number_they_are_done_one_after_the_other() {
+fn tasks_run_sequentially_without_parallel() {
     let Some(world) = World::find(&[task(1, &[]), task(2, &[])]) else { return };
     world.executor("mkdir \"$HOME/at-work\" || exit 9\nwork\nrm -r \"$HOME/at-work\"\n");
     let ran = world.run(&["2", "1"]);
@@ -56,7 +57,7 @@ fn without_a_number_they_are_done_one_after_the_other() {
 }
 
 #[test]
-fn a_task_begins_from_the_merged_branches_of_what_it_depends_on() {
+fn task_starts_from_the_merged_branches_of_its_dependencies() {
     let Some(world) = World::find(&[task(1, &[]), task(2, &[]), task(3, &[1, 2]), task(4, &[3])]) else {
         return;
     };
@@ -73,7 +74,7 @@ fn a_task_begins_from_the_merged_branches_of_what_it_depends_on() {
 }
 
 #[test]
-fn a_dependency_that_waits_for_its_review_is_built_on_all_the_same() {
+fn task_builds_on_a_dependency_in_review() {
     let Some(world) = World::find(&[task(1, &[]), task(2, &[1])]) else { return };
     let origin = world.remote();
     world.sandbox.install_program("gh", "#!/bin/sh\necho https://example.test/pull/7\n");
@@ -85,7 +86,7 @@ fn a_dependency_that_waits_for_its_review_is_built_on_all_the_same() {
 }
 
 #[test]
-fn one_that_fails_stops_nobody_but_what_depends_on_it_and_goes_on_with_the_same_command() {
+fn failed_task_blocks_only_its_dependents_and_resumes_with_the_same_command() {
     let Some(world) = World::find(&[task(1, &[]), task(2, &[1]), task(3, &[2]), task(4, &[])]) else {
         return;
     };
@@ -109,7 +110,7 @@ fn one_that_fails_stops_nobody_but_what_depends_on_it_and_goes_on_with_the_same_
 }
 
 #[test]
-fn a_process_that_dies_takes_nobody_with_it() {
+fn crashed_task_does_not_stop_the_others() {
     let Some(world) = World::find(&[task(1, &[]), task(2, &[])]) else { return };
     world.executor("[ $n = 1 ] && kill -9 $PPID && exit 0\nwork\n");
     let ran = world.run(&["1", "2", "--parallel", "2", "--json"]);
@@ -121,7 +122,7 @@ fn a_process_that_dies_takes_nobody_with_it() {
 }
 
 #[test]
-fn a_merge_that_conflicts_pauses_the_task_with_the_reason_and_goes_on_once_it_is_settled() {
+fn dependency_conflict_pauses_the_task_until_it_is_resolved() {
     let Some(world) = World::find(&[task(1, &[]), task(2, &[]), task(3, &[1, 2])]) else { return };
     world.executor("work\n[ $PAW_PHASE = GREEN ] && [ $n != 3 ] && echo \"by = $n\" > app/shared.py\n:\n");
     let ran = world.run(&["1", "2", "3", "--json"]);
@@ -147,7 +148,7 @@ fn a_merge_that_conflicts_pauses_the_task_with_the_reason_and_goes_on_once_it_is
 }
 
 #[test]
-fn what_cannot_be_done_is_said_before_anything_is_made() {
+fn fleet_refuses_invalid_requests_before_creating_anything() {
     let Some(world) = World::find(&[task(1, &[2]), task(2, &[1]), task(3, &[4]), task(4, &[]), task(5, &[])])
     else {
         return;
@@ -182,7 +183,7 @@ fn what_cannot_be_done_is_said_before_anything_is_made() {
 }
 
 #[test]
-fn a_plan_shows_where_each_would_be_done_and_makes_nothing() {
+fn fleet_dry_run_shows_worktrees_and_creates_nothing() {
     let Some(world) = World::find(&[task(1, &[]), task(2, &[1])]) else { return };
     let ran = world.autopilot(&["2", "1", "--dry-run", "--parallel", "3"]);
     insta::assert_snapshot!(ran, @"
@@ -199,7 +200,7 @@ fn a_plan_shows_where_each_would_be_done_and_makes_nothing() {
 }
 
 #[test]
-fn ctrl_c_ends_everybody_and_says_how_to_go_on() {
+fn ctrl_c_stops_all_tasks_and_prints_how_to_resume() {
     let Some(world) = World::find(&[task(1, &[]), task(2, &[]), task(3, &[1])]) else { return };
     world.executor(
         "echo $$ > \"$HOME/pid-$n.new\"; mv \"$HOME/pid-$n.new\" \"$HOME/pid-$n\"\nexec sleep 1000\n",

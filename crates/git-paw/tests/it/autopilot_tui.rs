@@ -17,7 +17,7 @@ const TASKS: &str = r#"{
   "other": {"tasks": [{"id": 1, "title": "Elsewhere"}]}
 }"#;
 
-/// Writes a failing test, then what it asks for; each only after the file `go` is there.
+/// Writes a failing test, then the code; each step waits for the file `go`.
 const EXECUTOR: &str = r#"#!/bin/sh
 cat > /dev/null
 until [ -e "$HOME/go" ]; do sleep 0.05; done
@@ -45,7 +45,7 @@ impl World {
         Self { sandbox, repo }
     }
 
-    /// One that can do task 42. Nothing where this machine has no Python.
+    /// A world with task 42. `None` if Python is not installed.
     fn with_executor() -> Option<Self> {
         let world = Self::new();
         if !world.sandbox.install_python() {
@@ -62,7 +62,7 @@ impl World {
         Some(world)
     }
 
-    /// Lets the executor work.
+    /// Lets the executor continue.
     fn go(&self) {
         self.sandbox.write("home/go", "");
     }
@@ -72,7 +72,7 @@ impl World {
         Terminal::run(&self.sandbox, &self.repo.root, PROGRAM, &args)
     }
 
-    /// Ids of the panes of a session, the navigator's first.
+    /// Pane ids of a session, the navigator's first.
     fn panes(&self, session: &str) -> Vec<String> {
         let target = format!("={session}:");
         let ran = self.sandbox.tmux(["list-panes", "-s", "-t", &target, "-F", "#{pane_left} #{pane_id}"]);
@@ -121,7 +121,7 @@ impl World {
 }
 
 #[test]
-fn a_task_is_started_left_alone_found_again_and_finished() {
+fn navigator_starts_a_task_detaches_and_reattaches() {
     let Some(world) = World::with_executor() else { return };
     let terminal = world.open(&UNASKED);
     let (left, right) = world.both(SESSION);
@@ -158,12 +158,12 @@ fn a_task_is_started_left_alone_found_again_and_finished() {
 }
 
 #[test]
-fn a_run_is_paused_and_resumed_by_a_key() {
+fn navigator_pauses_and_resumes_a_run_by_key() {
     let Some(world) = World::with_executor() else { return };
     let _terminal = world.open(&UNASKED);
     let (left, right) = world.both(SESSION);
     world.wait_for(&left, "42 [pending]");
-    // What somebody has half typed there does no harm.
+    // Half-typed input in the pane does no harm.
     world.press(&right, &["-l", "rm -rf "]);
     world.press(&left, &["Down", "s"]);
     world.wait_for(&left, "RED, attempt 1 of 3");
@@ -173,7 +173,7 @@ fn a_run_is_paused_and_resumed_by_a_key() {
     world.wait_for(&left, "[p] resume");
     world.go();
     world.wait_until_in_front(&right, "sh");
-    // Pressed twice by a nervous finger, it is typed once.
+    // A key pressed twice starts the task once.
     world.press(&left, &["p", "p"]);
     world.wait_for(&right, "autopilot --resume --executor-mode");
     world.wait_for(&left, "Run of task 42: complete, 1 of 1 done");
@@ -188,12 +188,12 @@ fn a_run_is_paused_and_resumed_by_a_key() {
 }
 
 #[test]
-fn whoever_is_asked_before_the_branch_is_asked_in_the_other_pane_which_has_the_keys() {
+fn navigator_asks_confirmation_in_the_executor_pane() {
     let Some(world) = World::with_executor() else { return };
     let _terminal = world.open(&["--", "--executor", "scripted", "--no-push"]);
     let (left, right) = world.both(SESSION);
     world.wait_for(&left, "42 [pending]");
-    // Twice: what were typed again would answer the question.
+    // Press twice: a second command would answer the question.
     world.press(&left, &["Down", "s", "s"]);
     world.wait_for(&right, "Create branch master/task-42-");
     let active = || world.sandbox.tmux(["display-message", "-p", "-t", &right, "#{pane_active}"]).stdout;
@@ -208,7 +208,7 @@ fn whoever_is_asked_before_the_branch_is_asked_in_the_other_pane_which_has_the_k
 }
 
 #[test]
-fn inside_tmux_the_window_is_split_and_given_back() {
+fn navigator_splits_the_window_inside_tmux_and_restores_it() {
     let world = World::new();
     let root = world.repo.root.to_str().unwrap();
     let ran = world.sandbox.tmux([
@@ -244,7 +244,7 @@ fn inside_tmux_the_window_is_split_and_given_back() {
 }
 
 #[test]
-fn a_closed_pane_is_made_again_and_a_busy_one_is_left_alone() {
+fn navigator_recreates_a_closed_pane_and_keeps_a_busy_one() {
     let world = World::new();
     let _terminal = world.open(&[]);
     let (left, right) = world.both(SESSION);
@@ -253,20 +253,20 @@ fn a_closed_pane_is_made_again_and_a_busy_one_is_left_alone() {
     world.press(&left, &["Down", "s"]);
     let (_, again) = world.both(SESSION);
     assert_ne!(again, right);
-    // There is no executor here, and the shell is back.
+    // The executor fails to start, and the shell is back.
     world.wait_for(&again, "no executor to write tests");
     world.wait_until_in_front(&again, "sh");
     world.press(&again, &["-l", "sleep 1000"]);
     world.press(&again, &["Enter"]);
     world.wait_until_in_front(&again, "sleep");
-    // What is asked for while a start is under way is not done.
+    // Requests during a start are ignored.
     world.wait_for(&left, "task 42 asks in the other pane");
     world.press(&left, &["s"]);
     world.wait_for(&left, "the other pane is busy with 'sleep'");
 }
 
 #[test]
-fn without_tasks_and_with_a_broken_file_it_says_so_and_follows_what_becomes_of_it() {
+fn navigator_reports_missing_and_broken_task_files_and_follows_changes() {
     let world = World::new();
     let file = world.repo.root.join(".taskmaster/tasks/tasks.json");
     fs::remove_dir_all(world.repo.root.join(".taskmaster")).unwrap();
@@ -285,7 +285,7 @@ fn without_tasks_and_with_a_broken_file_it_says_so_and_follows_what_becomes_of_i
 }
 
 #[test]
-fn a_small_window_still_shows_the_chosen_task_and_the_keys() {
+fn navigator_shows_task_and_keys_in_a_small_window() {
     let world = World::new();
     let root = world.repo.root.to_str().unwrap();
     let size = ["-x", "40", "-y", "14"];
@@ -300,7 +300,7 @@ fn a_small_window_still_shows_the_chosen_task_and_the_keys() {
 }
 
 #[test]
-fn without_a_terminal_it_says_what_to_use_instead() {
+fn navigator_without_a_terminal_names_alternatives() {
     let world = World::new();
     insta::assert_snapshot!(paw(&world.sandbox, &world.repo.root, &["autopilot", "tui"]), @r"
     exit 1

@@ -1,4 +1,4 @@
-//! `git paw autopilot start`, `next`, `complete`, … : an agent that does the work itself, and tests that are run for it.
+//! `git paw autopilot start`, `next`, `complete`, …: an agent does the work, git paw runs the tests.
 
 use std::fs;
 use std::io::Write as _;
@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 
 use crate::paw::{document, paw};
 
-/// A python project with a task of two subtasks.
+/// A Python project with a task of two subtasks.
 pub(crate) struct Project {
     pub(crate) sandbox: Sandbox,
     pub(crate) repo: TestRepo,
 }
 
 impl Project {
-    /// Nothing where this machine has no Python.
+    /// `None` if Python is not installed.
     pub(crate) fn find() -> Option<Self> {
         let sandbox = Sandbox::new();
         if !sandbox.install_python() {
@@ -45,12 +45,12 @@ impl Project {
         document(&self.verb(&[args, &["--json"]].concat()))
     }
 
-    /// What an agent writes in RED.
+    /// The tests of RED.
     pub(crate) fn write_test(&self, function: &str, result: &str) {
         self.repo.write(&format!("test_{function}.py"), &test("New", function, "3, 1", result));
     }
 
-    /// What it writes in GREEN.
+    /// The code of GREEN.
     pub(crate) fn write_code(&self, function: &str, returned: &str) {
         let file = self.repo.root.join("metrics.py");
         let before = fs::read_to_string(&file).unwrap();
@@ -63,7 +63,7 @@ impl Project {
     }
 }
 
-/// Says aloud that something was not tested.
+/// Prints that a test was skipped.
 pub(crate) fn skip(why: &str) {
     let _ = std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes());
 }
@@ -76,7 +76,7 @@ fn test(class: &str, function: &str, arguments: &str, result: &str) -> String {
 }
 
 #[test]
-fn a_task_is_done_step_by_step_and_every_step_says_what_is_next() {
+fn guide_steps_through_a_task_and_always_names_the_next_step() {
     let Some(project) = Project::find() else { return };
     let begun = project.json(&["start", "42"]);
     assert_eq!(begun["branchName"], "master/task-42-user-metrics", "{begun}");
@@ -121,7 +121,7 @@ fn a_task_is_done_step_by_step_and_every_step_says_what_is_next() {
 }
 
 #[test]
-fn people_read_what_to_do_in_a_few_lines() {
+fn guide_text_output_is_short() {
     let Some(project) = Project::find() else { return };
     insta::assert_snapshot!(project.verb(&["start", "42"]), @r"
     exit 0
@@ -170,7 +170,7 @@ fn people_read_what_to_do_in_a_few_lines() {
 }
 
 #[test]
-fn what_is_not_proven_is_refused_and_says_why() {
+fn guide_refuses_unproven_work_with_a_reason() {
     let Some(project) = Project::find() else { return };
     project.json(&["start", "42", "--max-attempts", "9"]);
     let ran = project.verb(&["complete", "--json"]);
@@ -188,7 +188,7 @@ fn what_is_not_proven_is_refused_and_says_why() {
 }
 
 #[test]
-fn a_verb_out_of_turn_is_an_error_with_a_way_on() {
+fn guide_step_out_of_order_is_an_error_with_a_hint() {
     let Some(project) = Project::find() else { return };
     for verb in ["next", "complete", "commit", "resume", "finalize"] {
         let ran = project.verb(&[verb, "--json"]);
@@ -213,7 +213,7 @@ fn a_verb_out_of_turn_is_an_error_with_a_way_on() {
 }
 
 #[test]
-fn a_paused_run_is_resumed_where_it_stood() {
+fn guide_resumes_a_paused_run_at_its_stage() {
     let Some(project) = Project::find() else { return };
     project.json(&["start", "42", "--max-attempts", "1"]);
     let paused = project.json(&["complete"]);

@@ -34,7 +34,7 @@ fn stored(repo: &TestRepo) -> String {
 }
 
 #[test]
-fn tasks_are_listed_with_what_is_wrong_with_them_and_without_control_characters() {
+fn tasks_list_shows_problems_and_strips_control_characters() {
     let sandbox = Sandbox::new();
     let repo = repo(&sandbox);
     insta::assert_snapshot!(paw(&sandbox, &repo.root.join("src/deep"), &["tasks", "list"]), @"
@@ -52,7 +52,7 @@ fn tasks_are_listed_with_what_is_wrong_with_them_and_without_control_characters(
 }
 
 #[test]
-fn one_document_holds_the_list() {
+fn tasks_list_json_is_one_document() {
     let sandbox = Sandbox::new();
     let repo = repo(&sandbox);
     let listed =
@@ -64,7 +64,7 @@ fn one_document_holds_the_list() {
 }
 
 #[test]
-fn a_subtask_is_shown_with_its_criteria() {
+fn tasks_show_prints_a_subtask_with_its_criteria() {
     let sandbox = Sandbox::new();
     let repo = repo(&sandbox);
     insta::assert_snapshot!(paw(&sandbox, &repo.root, &["tasks", "show", "2.2"]), @"
@@ -82,7 +82,7 @@ fn a_subtask_is_shown_with_its_criteria() {
 }
 
 #[test]
-fn the_open_subtask_of_a_begun_task_is_next() {
+fn tasks_next_prefers_subtasks_of_started_tasks() {
     let sandbox = Sandbox::new();
     let repo = repo(&sandbox);
     insta::assert_snapshot!(paw(&sandbox, &repo.root, &["tasks", "next"]), @"
@@ -96,7 +96,7 @@ fn the_open_subtask_of_a_begun_task_is_next() {
 }
 
 #[test]
-fn a_status_is_set_with_what_follows_and_nothing_else_changes() {
+fn set_status_cascades_and_changes_nothing_else() {
     let sandbox = Sandbox::new();
     let repo = repo(&sandbox);
     insta::assert_snapshot!(paw(&sandbox, &repo.root, &["tasks", "set-status", "3", "in-progress"]), @"
@@ -114,7 +114,7 @@ fn a_status_is_set_with_what_follows_and_nothing_else_changes() {
 }
 
 #[test]
-fn what_is_no_id_no_status_or_not_there_is_an_error_and_changes_nothing() {
+fn set_status_refuses_invalid_ids_statuses_and_missing_tasks() {
     let sandbox = Sandbox::new();
     let repo = repo(&sandbox);
     for args in [["9", "done"], ["2.9", "done"], ["../x", "done"], ["2", "finished"]] {
@@ -137,7 +137,7 @@ fn what_is_no_id_no_status_or_not_there_is_an_error_and_changes_nothing() {
 }
 
 #[test]
-fn the_first_task_makes_the_file_and_the_next_ones_find_it() {
+fn tasks_add_creates_the_file_and_appends_to_it() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     insta::assert_snapshot!(paw(&sandbox, &repo.root, &["tasks", "list"]), @"
@@ -168,7 +168,7 @@ fn the_first_task_makes_the_file_and_the_next_ones_find_it() {
 }
 
 #[test]
-fn the_tag_follows_variable_and_branch() {
+fn tasks_tag_comes_from_variable_or_branch() {
     let mut sandbox = Sandbox::new();
     let repo = repo(&sandbox);
     repo.write(
@@ -185,7 +185,7 @@ fn the_tag_follows_variable_and_branch() {
 }
 
 #[test]
-fn a_file_with_merge_markers_is_named_with_its_line() {
+fn tasks_file_with_merge_markers_is_reported_with_its_line() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     repo.write(".taskmaster/tasks/tasks.json", "{\n<<<<<<< HEAD\n}\n");

@@ -18,7 +18,7 @@ fn repo(sandbox: &Sandbox) -> TestRepo {
 }
 
 #[test]
-fn a_dry_run_shows_the_task_and_writes_nothing() {
+fn from_spec_dry_run_shows_the_task_and_writes_nothing() {
     let sandbox = Sandbox::new();
     let repo = repo(&sandbox);
     insta::assert_snapshot!(paw(&sandbox, &repo.root, &["tasks", "add", "--spec", "add-login", "--dry-run"]), @r"
@@ -47,7 +47,7 @@ fn a_dry_run_shows_the_task_and_writes_nothing() {
 }
 
 #[test]
-fn a_spec_becomes_a_task_once_with_its_open_tasks_as_subtasks() {
+fn from_spec_creates_one_task_with_open_tasks_as_subtasks() {
     let sandbox = Sandbox::new();
     let repo = repo(&sandbox);
     let add = ["tasks", "add", "--spec", "add-login", "--priority", "high"];
@@ -78,7 +78,7 @@ fn a_spec_becomes_a_task_once_with_its_open_tasks_as_subtasks() {
 }
 
 #[test]
-fn one_document_holds_what_was_made_and_a_title_of_ones_own_wins() {
+fn from_spec_json_is_one_document_and_title_flag_wins() {
     let sandbox = Sandbox::new();
     let repo = repo(&sandbox);
     let made =
@@ -92,7 +92,7 @@ fn one_document_holds_what_was_made_and_a_title_of_ones_own_wins() {
 }
 
 #[test]
-fn what_is_done_or_unknown_or_not_meant_for_a_spec_is_refused() {
+fn from_spec_refuses_done_unknown_and_unsupported_specs() {
     let sandbox = Sandbox::new();
     let repo = repo(&sandbox);
     let refused = |args: &[&str], why: &str| {

@@ -7,7 +7,7 @@ use super::{DriveEvent, DriveObserver, ExecutorSetup, test};
 use crate::engine::{RunAction, RunEvent, RunStage, Spending};
 use crate::executor::{ExecutorTask, TurnError, TurnResult};
 use crate::prompt::{PromptContext, compose, rules};
-use crate::work::snapshot::WorktreeSnapshot;
+use crate::work::snapshot::ChangeSnapshot;
 use crate::work::{ActiveRun, TddPhase, WorkError};
 
 pub(super) fn turn(
@@ -24,7 +24,7 @@ pub(super) fn turn(
     let watch = Stopwatch::start();
     let before = match work.last_snapshot() {
         Some(snapshot) => snapshot.clone(),
-        None => WorktreeSnapshot::take(&work.context)?,
+        None => ChangeSnapshot::take(&work.context)?,
     };
     let turned = match ask(work, setup, phase, attempt, observer) {
         Err(WorkError::Turn(TurnError::Closed(what))) => {
@@ -44,7 +44,7 @@ pub(super) fn turn(
     let Some(why) = turned.complaint else { return test(work, observer) };
     work.require_unmoved_head()?;
     // If the executor changed files before it failed, the tests decide.
-    let idle = before.changes_until(&WorktreeSnapshot::take(&work.context)?).is_empty();
+    let idle = before.changes_until(&ChangeSnapshot::take(&work.context)?).is_empty();
     if idle { failed(work, &why, turned.temporary, observer) } else { test(work, observer) }
 }
 

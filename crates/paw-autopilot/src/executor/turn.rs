@@ -186,11 +186,7 @@ fn push(text: &mut String, words: &str) {
     }
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "checked to be a sum somebody could pay"
-)]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked")]
 fn millionths(dollars: Option<f64>) -> u64 {
     match dollars {
         Some(dollars) if (0.0..1e9).contains(&dollars) => (dollars * 1e6) as u64,

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::head::current_head;
 use super::options::{Relaxation, RunOptions};
-use super::snapshot::{WorktreeSnapshot, write_gitignores};
+use super::snapshot::{ChangeSnapshot, write_gitignores};
 use super::{ActiveRun, ApprovalCheck, PauseRequest, ProjectContext, RunNotes, RunPlan, WorkError};
 use crate::artifacts::RunDir;
 use crate::artifacts::log::counts;
@@ -104,7 +104,7 @@ impl ActiveRun {
         if let RunStage::Red { step, .. } = self.run.stage {
             let item = self.run.steps[step].id.clone();
             self.set_status(&item, &TaskStatus::InProgress)?;
-            self.notes.before = WorktreeSnapshot::take(&self.context)?;
+            self.notes.before = ChangeSnapshot::take(&self.context)?;
             self.tested = Some(self.notes.before.clone());
             self.notes.objections.clear();
             self.notes.failing.clear();
@@ -175,7 +175,7 @@ fn give_up_unfinished(context: &ProjectContext, options: &RunOptions) -> Result<
 fn relaxed(context: &ProjectContext, options: &RunOptions) -> Result<Vec<String>, WorkError> {
     let mut relaxed = Vec::new();
     let foreign_changes: Vec<String> =
-        WorktreeSnapshot::take(context)?.foreign_changes().iter().map(|path| context.shown(path)).collect();
+        ChangeSnapshot::take(context)?.foreign_changes().iter().map(|path| context.shown(path)).collect();
     if !foreign_changes.is_empty() {
         relaxed.push(format!("started with uncommitted changes: {}", foreign_changes.join(", ")));
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::head::current_head;
-use super::snapshot::{WorktreeSnapshot, is_run_file};
+use super::snapshot::{ChangeSnapshot, is_run_file};
 use super::{ActiveRun, WorkError};
 use crate::engine::{RunEvent, RunStage};
 use crate::evidence::FileChange;
@@ -37,7 +37,7 @@ impl ActiveRun {
         &mut self,
         message: Option<&str>,
     ) -> Result<Result<SubtaskCommit, CommitRefusal>, WorkError> {
-        let mut now = WorktreeSnapshot::take(&self.context)?;
+        let mut now = ChangeSnapshot::take(&self.context)?;
         let spoilt = matches!(self.run.stage, RunStage::Commit { .. }) && self.tested.as_ref() != Some(&now);
         if spoilt || (self.notes.proven && matches!(self.run.stage, RunStage::Green { .. })) {
             self.run = self.run.checkpoint();
@@ -46,7 +46,7 @@ impl ActiveRun {
                 return Err(WorkError::NotProven(self.notes.objections.clone()));
             }
             // A file that changed meanwhile is no longer proven; new untracked files are not committed.
-            let again = WorktreeSnapshot::take(&self.context)?;
+            let again = ChangeSnapshot::take(&self.context)?;
             now = self.tested.clone().unwrap_or(now);
             if let Some(path) = now.find_invalidating_change(&again, &self.context.rules) {
                 let why = format!("{} was changed while it was tested", path.display());

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::coverage::SubtaskCoverage;
 use super::record::last_error;
-use super::snapshot::WorktreeSnapshot;
+use super::snapshot::ChangeSnapshot;
 use super::{ActiveRun, WorkError};
 use crate::engine::{PauseReason, RunEvent, RunStage};
 use crate::evidence::{FileChange, Objection, RedJudgement, SourceKind, judge_green, judge_red};
@@ -88,7 +88,7 @@ impl ActiveRun {
             self.set_baseline(tests.report.clone())?;
             let before = std::mem::take(&mut self.notes.before);
             self.begin_step()?;
-            self.notes.before = before.with_own_files_of(WorktreeSnapshot::take(&self.context)?);
+            self.notes.before = before.with_own_files_of(ChangeSnapshot::take(&self.context)?);
             self.save()?;
         }
         self.log_pause()?;
@@ -97,13 +97,13 @@ impl ActiveRun {
     }
 
     /// Runs the tests, and repeats them once if a file changed meanwhile.
-    fn run_tests(&mut self) -> Result<(TestRun, WorktreeSnapshot, Option<Objection>), WorkError> {
-        let mut before = WorktreeSnapshot::take(&self.context)?;
+    fn run_tests(&mut self) -> Result<(TestRun, ChangeSnapshot, Option<Objection>), WorkError> {
+        let mut before = ChangeSnapshot::take(&self.context)?;
         let mut is_second = false;
         loop {
             let tests = self.tester.run()?;
             self.check_pause()?;
-            let snapshot = WorktreeSnapshot::take(&self.context)?;
+            let snapshot = ChangeSnapshot::take(&self.context)?;
             match before.find_invalidating_change(&snapshot, &self.context.rules) {
                 Some(_) if !is_second => (before, is_second) = (snapshot, true),
                 disturbed => {
@@ -115,13 +115,13 @@ impl ActiveRun {
     }
 
     /// The worktree when the tests last ran.
-    pub fn last_snapshot(&self) -> Option<&WorktreeSnapshot> {
+    pub fn last_snapshot(&self) -> Option<&ChangeSnapshot> {
         self.tested.as_ref()
     }
 
     /// Changes since the subtask began.
     pub fn changes(&self) -> Result<Vec<FileChange>, WorkError> {
-        Ok(self.notes.before.changes_until(&WorktreeSnapshot::take(&self.context)?))
+        Ok(self.notes.before.changes_until(&ChangeSnapshot::take(&self.context)?))
     }
 
     fn judge_red(&mut self, attempt: &PhaseAttempt) -> Result<PhaseJudgement, WorkError> {

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::commands::{load_coverage, run_line};
 use super::finish::FinalCommands;
 use super::options::Relaxation;
-use super::snapshot::WorktreeSnapshot;
+use super::snapshot::ChangeSnapshot;
 use super::{ActiveRun, WorkError};
 use crate::coverage::Coverage;
 use crate::coverage::added_lines::added_lines;
@@ -97,7 +97,7 @@ impl ActiveRun {
         let Some(before) = self.last_snapshot() else { return Ok(()) };
         let aside = self.context.project.files().put_aside();
         let mut swept = Vec::new();
-        for change in before.changes_until(&WorktreeSnapshot::take(&self.context)?) {
+        for change in before.changes_until(&ChangeSnapshot::take(&self.context)?) {
             let to = aside.join(&change.path);
             if change.before.is_none() && to.parent().is_some_and(|dir| files::create_dir(dir).is_ok()) {
                 // A file that cannot be moved is listed at the end with the uncommitted files.

@@ -10,7 +10,7 @@ use super::commands::{load_coverage, run_line};
 use super::commit::commit_paths;
 use super::head::current_head;
 use super::options::Relaxation;
-use super::snapshot::{WorktreeSnapshot, is_own_file};
+use super::snapshot::{ChangeSnapshot, is_own_file};
 use super::{ActiveRun, WorkError};
 use crate::artifacts::log::counts;
 use crate::artifacts::manifest::CoveragePercents;
@@ -47,7 +47,7 @@ impl ActiveRun {
         let limit = self.tester.limit();
         let root = self.context.project.root.clone();
         let mut failed = None;
-        let unformatted = WorktreeSnapshot::take(&self.context)?;
+        let unformatted = ChangeSnapshot::take(&self.context)?;
         for line in [&commands.format, &commands.lint].into_iter().flatten() {
             failed = failed.or(run_line(line, &root, &self.notes.tests_mark(), limit)?.err());
         }
@@ -123,9 +123,9 @@ impl ActiveRun {
     }
 
     /// Tracked files changed since `earlier`, without files the user changed.
-    fn formatted_since(&self, earlier: &WorktreeSnapshot) -> Result<Vec<PathBuf>, WorkError> {
+    fn formatted_since(&self, earlier: &ChangeSnapshot) -> Result<Vec<PathBuf>, WorkError> {
         let foreign_changes = earlier.foreign_changes();
-        let changed = earlier.changes_until(&WorktreeSnapshot::take(&self.context)?).into_iter();
+        let changed = earlier.changes_until(&ChangeSnapshot::take(&self.context)?).into_iter();
         let committed = changed.filter(|change| change.before.is_some()).map(|change| change.path);
         Ok(committed
             .filter(|path| !is_own_file(path) && !foreign_changes.contains(&path.as_path()))

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::commit::PendingCommit;
 use super::options::RunOptions;
-use super::snapshot::WorktreeSnapshot;
+use super::snapshot::ChangeSnapshot;
 use crate::artifacts::manifest::CoveragePercents;
 use crate::evidence::Objection;
 use crate::runners::{TestCase, TestReport};
@@ -24,7 +24,7 @@ pub struct RunNotes {
     pub base: String,
     /// The worktree when the current subtask began.
     #[serde(default)]
-    pub before: WorktreeSnapshot,
+    pub before: ChangeSnapshot,
     /// The last test run proved the subtask; only the commit is missing.
     #[serde(default)]
     pub proven: bool,

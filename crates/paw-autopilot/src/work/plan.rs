@@ -12,7 +12,7 @@ use checks::PlanChecks;
 
 use super::head::current_head;
 use super::options::{Relaxation, RunOptions};
-use super::snapshot::WorktreeSnapshot;
+use super::snapshot::ChangeSnapshot;
 use super::task_files::{files_of, tests_for};
 use super::{ProjectContext, WorkError};
 use crate::branch::choose_branch;
@@ -92,7 +92,7 @@ pub fn plan(context: &ProjectContext, options: &RunOptions, tools: &[String]) ->
     let list = require_tag(&file, &tag)?;
     let task = find_task(options, list)?;
     let mut checks = PlanChecks(Vec::new());
-    let foreign_changes = WorktreeSnapshot::take(context)?
+    let foreign_changes = ChangeSnapshot::take(context)?
         .foreign_changes()
         .iter()
         .map(|path| context.shown(path))

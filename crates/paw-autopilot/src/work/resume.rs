@@ -7,7 +7,7 @@ use super::commit::PendingCommit;
 use super::head::current_head;
 use super::options::{Relaxation, RunOptions};
 use super::plan::plan;
-use super::snapshot::WorktreeSnapshot;
+use super::snapshot::ChangeSnapshot;
 use super::{ActiveRun, ApprovalCheck, ProjectContext, WorkError};
 use crate::artifacts::run_dir::find_latest;
 use crate::engine::resume::{ResumeContext, resume};
@@ -146,7 +146,7 @@ impl ActiveRun {
         if let Some(item) = current(&self.run) {
             self.set_status(&item, &TaskStatus::InProgress)?;
         }
-        let (before, now) = (std::mem::take(&mut self.notes.before), WorktreeSnapshot::take(&self.context)?);
+        let (before, now) = (std::mem::take(&mut self.notes.before), ChangeSnapshot::take(&self.context)?);
         // If the run was interrupted right after a commit, the current subtask has not begun.
         self.notes.before = if before.commit() == now.commit() { before.with_own_files_of(now) } else { now };
         Ok(())

@@ -16,14 +16,14 @@ use crate::evidence::{FileChange, FileRules, SourceKind};
 
 /// A worktree at one moment: the changes since its last commit, and the content of guarded files.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct WorktreeSnapshot {
+pub struct ChangeSnapshot {
     commit: String,
     changes: Vec<FileChange>,
     /// Files that are compared even if git ignores them, such as tasks.json.
     guarded: BTreeMap<PathBuf, Option<String>>,
 }
 
-impl WorktreeSnapshot {
+impl ChangeSnapshot {
     pub fn take(context: &ProjectContext) -> Result<Self, WorkError> {
         let ours = |change: &FileChange| is_run_file(&change.path);
         let (commit, changes) = since_head(&context.git)?;

@@ -1,4 +1,4 @@
-//! What a run leaves on disk, and what git makes of its commit messages.
+//! The files of a run, and how git parses its commit messages.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What differs from the last commit, in a real worktree.
+//! Changes since the last commit, in a real worktree.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use paw_autopilot::evidence::changes::{between, since_head};
 use paw_host::git::Git;
 use paw_testkit::{Sandbox, TestRepo};
 
-/// `path: before -> after`, a line each.
+/// One line per file: `path: before -> after`.
 fn shown(repo: &TestRepo) -> String {
     let text = |text: Option<String>| text.map_or_else(|| "nothing".to_owned(), |text| format!("{text:?}"));
     let line = |change: FileChange| {
@@ -80,7 +80,7 @@ fn conflicted_file_is_compared_with_our_side() {
     assert_eq!(changes[0].before.as_deref(), Some("ours\n"));
 }
 
-/// The paths that differ from the last commit.
+/// Paths that differ from the last commit.
 fn changed(repo: &TestRepo) -> Vec<String> {
     let changes = since_head(&Git::at(&repo.root)).unwrap().1;
     changes.iter().map(|change| change.path.display().to_string()).collect()

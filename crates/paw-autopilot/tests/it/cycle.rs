@@ -1,4 +1,4 @@
-//! RED, GREEN and COMMIT with a real runner and a real repository: engine, evidence and runner together.
+//! RED, GREEN and COMMIT with a real runner and repository: engine, evidence and runner together.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use paw_testkit::{Sandbox, TestRepo};
 
 use crate::artifacts::order;
 
-/// A project with one test that passes.
+/// A project with one passing test.
 struct World {
     repo: TestRepo,
     adapter: Box<dyn TestRunner>,
@@ -25,7 +25,7 @@ struct World {
 }
 
 impl World {
-    /// Nothing where this machine has no Python.
+    /// `None` if Python is not installed.
     fn find(sandbox: &Sandbox) -> Option<Self> {
         if !sandbox.install_python() {
             return None;
@@ -49,7 +49,7 @@ impl World {
         run(None, self.adapter.as_ref(), &self.repo.root, &TestSelection::All, limits).unwrap()
     }
 
-    /// What differs from the last commit.
+    /// Changes since the last commit.
     fn changes(&self) -> Vec<FileChange> {
         since_head(&Git::at(&self.repo.root)).unwrap().1
     }
@@ -73,7 +73,7 @@ fn begun() -> Run {
 
 const NEW_TEST: &str = "import unittest\nfrom metrics import subtract\n\nclass New(unittest.TestCase):\n    def test_subtract(self):\n        self.assertEqual(subtract(3, 1), 2)\n";
 
-/// The module with a second function that returns this.
+/// The module with a second function that returns this value.
 fn with_subtract(returned: &str) -> String {
     format!("def add(a, b):\n    return a + b\n\ndef subtract(a, b):\n    return {returned}\n")
 }
@@ -127,7 +127,7 @@ fn green_refuses_an_executor_that_changes_the_test() {
     assert_eq!(world.tests().verdict, TestVerdict::Passed);
     let judged = world.green(&red).unwrap_err();
     assert!(matches!(judged[0], Objection::Weakened { .. }), "{judged:?}");
-    // An attempt later nothing has changed since the last one, and it is refused all the same.
+    // The next attempt changes nothing more and is still refused.
     let again = world.green(&red).unwrap_err();
     assert_eq!(again, judged);
     world.repo.write("test_new.py", NEW_TEST);

@@ -1,4 +1,4 @@
-//! Real test runners in fixture projects. One that this machine does not have is skipped, by name.
+//! Real test runners in fixture projects. A runner that is not installed is skipped by name.
 
 mod cargo;
 mod detection;
@@ -42,7 +42,7 @@ fn all(root: &Path, wish: Option<&str>) -> TestRun {
     run_in(root, wish, &TestSelection::All)
 }
 
-/// Everything a report says, a line each, sorted.
+/// All entries of a report, sorted, one per line.
 fn shown(run: &TestRun) -> String {
     told(run.verdict, &run.report)
 }
@@ -69,7 +69,7 @@ fn has(program: &str, args: &[&str]) -> bool {
     found
 }
 
-/// Where `scripts/test` has installed a runner: its directory in there, if the runner is in it.
+/// The directory of a runner that `scripts/test` installed.
 fn installed(runner: &str, place: &str) -> Option<PathBuf> {
     let place = std::env::var_os("PAW_RUNNERS").map(|runners| Path::new(&runners).join(place));
     let has = |place: &PathBuf| place.join(runner).exists() || place.join("bin").join(runner).exists();

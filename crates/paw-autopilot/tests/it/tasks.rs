@@ -1,4 +1,4 @@
-//! A `.taskmaster/` on disk, with others who write it at the same time.
+//! A `.taskmaster/` on disk with concurrent writers.
 
 use std::fs;
 use std::path::PathBuf;

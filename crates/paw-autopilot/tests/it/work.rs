@@ -1,4 +1,4 @@
-//! A run step by step, as an agent would ask for it: every step from a process of its own.
+//! The steps of a run as an agent uses them, each in its own process.
 
 use std::path::Path;
 
@@ -69,7 +69,7 @@ impl World {
         ActiveRun::begin(context, &plan, options(), &yes).unwrap()
     }
 
-    /// As far as the commit: the test was seen to fail, and the code to pass.
+    /// Runs up to the commit: the test failed, and passes with the code.
     fn prove(&self) {
         let mut work = self.begin();
         self.repo.write("test_new.py", TEST);

@@ -1,15 +1,15 @@
-//! The same on a Rust project, where tests live beside the code and a missing function is a build failure.
+//! The cycle on a Rust project, where tests are in the same file and a missing function is a build failure.
 
 use super::world::World;
 
 #[test]
-fn a_rust_project_goes_through_red_green_and_commit() {
+fn rust_project_goes_through_red_green_and_commit() {
     let Some(mut world) = World::find() else { return };
     let Some(cargo) = tool("cargo") else {
         eprintln!("skipped: this machine has no cargo");
         return;
     };
-    // The tests of the project are built by the real tool chain, which looks for its settings at home.
+    // The real tool chain builds the tests and needs its settings from home.
     for (name, fallback) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
         let home = std::env::var_os("HOME").unwrap_or_default();
         let value =

@@ -1,8 +1,8 @@
-//! Whether tests run the lines that a subtask has written.
+//! Coverage of changed lines.
 
 use super::world::World;
 
-/// Two lines of the first part are not run until there are more tests of it.
+/// Two lines of the first part are uncovered until more tests exist.
 const COVER: &str = r"#!/bin/sh
 for n in 1 2 3; do
   [ -e metrics/part$n.py ] || continue
@@ -30,7 +30,7 @@ fn measured_by(cover: &str, command: &str, more: &str) -> Option<World> {
 }
 
 #[test]
-fn code_that_no_test_runs_is_not_green_yet_and_the_next_attempt_is_told_its_lines() {
+fn uncovered_code_is_refused_and_listed_in_the_next_prompt() {
     let Some(world) = measured("cover", "") else { return };
     let ran = world.run();
     assert_eq!(ran.code, 0, "{ran}");
@@ -40,14 +40,14 @@ fn code_that_no_test_runs_is_not_green_yet_and_the_next_attempt_is_told_its_line
     let result = world.report("test-results/subtask-42.1-green-attempt1.json");
     assert!(result.contains("\"lines\": 50.0"), "{result}");
     assert!(world.report("log.jsonl").contains("not run: metrics/part1.py:5-6"));
-    // What the measurement leaves behind is no part of a commit.
+    // Files of the coverage command are not committed.
     let committed = world.repo.git(["log", "--name-only", "--format=", "main..HEAD"]);
     assert!(committed.contains("tests/test_more.py") && !committed.contains("lcov.info"), "{committed}");
     assert!(world.repo.root.join(".taskmaster/state/put-aside/lcov.info").exists(), "and is not lost either");
 }
 
 #[test]
-fn a_report_of_before_measures_nothing() {
+fn stale_coverage_report_is_ignored() {
     let Some(world) = measured("true", "coverage_report = \"old/lcov.info\"\n") else { return };
     world.repo.commit_file(".gitignore", "old/\n", "ignore");
     world.repo.write("old/lcov.info", "TN:\nSF:metrics/part1.py\nDA:1,0\nend_of_record\n");
@@ -58,7 +58,7 @@ fn a_report_of_before_measures_nothing() {
 }
 
 #[test]
-fn code_that_the_report_does_not_know_is_not_called_covered() {
+fn unlisted_file_does_not_count_as_covered() {
     let elsewhere = "#!/bin/sh\nprintf 'TN:\\nSF:other.py\\nDA:1,1\\nend_of_record\\n' > lcov.info\n";
     let Some(world) = measured_by(elsewhere, "cover", "") else { return };
     let ran = world.run();
@@ -66,7 +66,7 @@ fn code_that_the_report_does_not_know_is_not_called_covered() {
 }
 
 #[test]
-fn lines_below_the_threshold_are_let_pass_where_somebody_says_so() {
+fn force_coverage_allows_uncovered_lines() {
     let Some(world) = measured("cover", "") else { return };
     let args = ["42", "--executor", "scripted", "--no-confirm", "--no-push", "--force=coverage"];
     let ran = world.autopilot(&args);
@@ -75,7 +75,7 @@ fn lines_below_the_threshold_are_let_pass_where_somebody_says_so() {
 }
 
 #[test]
-fn a_threshold_that_is_switched_off_asks_for_nothing() {
+fn disabled_threshold_is_not_checked() {
     let Some(world) = measured("cover", "") else { return };
     let config = r#"{"test": {"coverageThresholds": {"lines": 0}}}"#;
     world.repo.commit_file(".taskmaster/config.json", config, "settings");
@@ -84,7 +84,7 @@ fn a_threshold_that_is_switched_off_asks_for_nothing() {
 }
 
 #[test]
-fn lines_that_nobody_can_measure_are_said_once_and_fail_nothing() {
+fn unmeasured_coverage_is_reported_once_and_does_not_fail() {
     let Some(world) = measured("true", "") else { return };
     let ran = world.run();
     assert_eq!(ran.code, 0, "{ran}");
@@ -93,7 +93,7 @@ fn lines_that_nobody_can_measure_are_said_once_and_fail_nothing() {
 }
 
 #[test]
-fn a_measurement_that_is_required_and_missing_pauses_the_run_without_another_attempt() {
+fn missing_required_coverage_pauses_the_run() {
     let Some(world) = measured("no-such-tool-here", "coverage_required = true\n") else { return };
     let ran = world.run();
     assert_eq!(ran.code, 1, "{ran}");
@@ -107,7 +107,7 @@ fn a_measurement_that_is_required_and_missing_pauses_the_run_without_another_att
     measured_again(&world);
 }
 
-/// The tool was installed.
+/// The tool is installed now.
 fn measured_again(world: &World) {
     let program = world.sandbox.root().join("bin/cover");
     let path = world.sandbox.user_config();

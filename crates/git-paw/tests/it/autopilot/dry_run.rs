@@ -1,11 +1,11 @@
-//! `--dry-run`, and everything a run is refused for before anything has happened.
+//! `--dry-run`, and the preconditions of a run.
 
 use super::world::{TASKS, World};
 
 const PLAIN: &str = "[autopilot.executors.scripted]\ncommand = [\"true\"]\n";
 
 #[test]
-fn a_plan_shows_what_would_be_done_and_changes_nothing() {
+fn dry_run_shows_the_plan_and_changes_nothing() {
     let Some(world) = World::find() else { return };
     world.remote();
     let before = world.repo.git(["status", "--porcelain", "--ignored"]);
@@ -47,7 +47,7 @@ fn a_plan_shows_what_would_be_done_and_changes_nothing() {
 }
 
 #[test]
-fn a_missing_tool_is_a_mark_in_the_plan_and_no_failure() {
+fn dry_run_marks_a_missing_tool_without_failing() {
     let Some(world) = World::find() else { return };
     let ran = world.autopilot(&["--dry-run", "--executor", "claude", "--json"]);
     assert_eq!(ran.code, 0, "{ran}");
@@ -61,7 +61,7 @@ fn a_missing_tool_is_a_mark_in_the_plan_and_no_failure() {
 }
 
 #[test]
-fn off_a_terminal_nothing_happens_without_a_word_about_confirmation() {
+fn run_without_a_terminal_needs_a_confirmation_flag() {
     let Some(world) = World::find() else { return };
     let ran = world.autopilot(&["42", "--executor", "scripted"]);
     insta::assert_snapshot!(ran, @"
@@ -74,7 +74,7 @@ fn off_a_terminal_nothing_happens_without_a_word_about_confirmation() {
 }
 
 #[test]
-fn what_stands_in_the_way_is_named_before_anything_is_made() {
+fn run_lists_blocking_problems_before_creating_anything() {
     let Some(world) = World::find() else { return };
     world.repo.write("metrics/half.py", "x = 1\n");
     let dirty = world.run();
@@ -94,7 +94,7 @@ fn what_stands_in_the_way_is_named_before_anything_is_made() {
 }
 
 #[test]
-fn a_run_begins_beside_uncommitted_changes_only_by_force_and_leaves_them_alone() {
+fn dirty_worktree_needs_force_and_stays_uncommitted() {
     let Some(world) = World::find() else { return };
     world.repo.write("metrics/half.py", "x = 1\n");
     let ran =
@@ -105,7 +105,7 @@ fn a_run_begins_beside_uncommitted_changes_only_by_force_and_leaves_them_alone()
 }
 
 #[test]
-fn tasks_that_are_stuck_or_there_twice_are_not_begun() {
+fn blocked_and_duplicate_tasks_are_refused() {
     let Some(world) = World::find() else { return };
     let stuck = TASKS.replace("\"dependencies\": [1]", "\"dependencies\": [3]");
     world.repo.commit_file(".taskmaster/tasks/tasks.json", &stuck, "circle");
@@ -118,7 +118,7 @@ fn tasks_that_are_stuck_or_there_twice_are_not_begun() {
 }
 
 #[test]
-fn an_executor_of_the_repository_runs_only_after_it_was_approved() {
+fn repository_executor_needs_approval() {
     let Some(world) = World::find() else { return };
     world.repo.commit_file(".git-paw/config.toml", &PLAIN.replace("scripted", "theirs"), "executor");
     let args = ["42", "--executor", "theirs", "--no-confirm", "--no-push"];
@@ -130,7 +130,7 @@ fn an_executor_of_the_repository_runs_only_after_it_was_approved() {
 }
 
 #[test]
-fn a_test_command_of_the_repository_runs_only_after_it_was_approved() {
+fn repository_test_command_needs_approval() {
     let Some(world) = World::find() else { return };
     world.repo.commit_file(".taskmaster/config.json", r#"{"test": {"runner": "touch ran; true"}}"#, "runner");
     let ran = world.run();

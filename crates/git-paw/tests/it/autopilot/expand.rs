@@ -1,4 +1,4 @@
-//! A task without subtasks is divided by the executor, and shown before it is written.
+//! Expanding a task into subtasks.
 
 use super::world::World;
 use crate::paw::{document, paw};
@@ -25,7 +25,7 @@ fn stored(world: &World) -> String {
 }
 
 #[test]
-fn a_task_is_expanded_by_what_the_executor_answers_and_nothing_else_changes() {
+fn expand_adds_the_subtasks_of_the_executor() {
     let Some(world) = World::find() else { return };
     world.repo.commit_file(".taskmaster/tasks/tasks.json", BARE, "bare");
     world.executor(&divided(ANSWER));
@@ -57,7 +57,7 @@ fn a_task_is_expanded_by_what_the_executor_answers_and_nothing_else_changes() {
 }
 
 #[test]
-fn an_answer_that_is_no_list_and_an_executor_that_edits_are_refused() {
+fn expand_refuses_invalid_answers_and_changed_files() {
     let Some(world) = World::find() else { return };
     world.repo.commit_file(".taskmaster/tasks/tasks.json", BARE, "bare");
     let expand = || {
@@ -80,7 +80,7 @@ fn an_answer_that_is_no_list_and_an_executor_that_edits_are_refused() {
 }
 
 #[test]
-fn a_run_divides_its_task_first() {
+fn run_expands_a_task_without_subtasks() {
     let Some(world) = World::find() else { return };
     world.repo.commit_file(".taskmaster/tasks/tasks.json", BARE, "bare");
     world.executor(&divided(ANSWER));

@@ -1,11 +1,11 @@
-//! The end of a run: coverage, formatter, push, pull request, and doing them by hand.
+//! The end of a run: coverage, formatter, push, pull request, and the manual commands.
 
 use super::world::World;
 
 const TO_THE_END: [&str; 4] = ["42", "--executor", "scripted", "--no-confirm"];
 
 #[test]
-fn without_a_remote_the_run_pauses_before_the_push_and_can_be_finished_without() {
+fn run_without_a_remote_pauses_before_the_push() {
     let Some(world) = World::find() else { return };
     let ran = world.autopilot(&TO_THE_END);
     assert!(ran.code == 1 && ran.stdout.contains("Could not push: there is no remote"), "{ran}");
@@ -20,7 +20,7 @@ fn without_a_remote_the_run_pauses_before_the_push_and_can_be_finished_without()
 }
 
 #[test]
-fn without_gh_the_exact_commands_are_printed() {
+fn run_without_gh_prints_the_commands() {
     let Some(world) = World::find() else { return };
     let origin = world.remote();
     let ran = world.autopilot(&TO_THE_END);
@@ -32,7 +32,7 @@ fn without_gh_the_exact_commands_are_printed() {
 }
 
 #[test]
-fn a_gh_that_fails_is_quoted_and_a_pull_request_that_is_there_is_taken() {
+fn gh_failure_is_quoted_and_an_existing_pull_request_is_used() {
     let Some(world) = World::find() else { return };
     world.remote();
     world.gh("[ \"$2\" = create ] && { echo 'GraphQL: nope' >&2; exit 1; }; exit 1");
@@ -46,7 +46,7 @@ fn a_gh_that_fails_is_quoted_and_a_pull_request_that_is_there_is_taken() {
 }
 
 #[test]
-fn coverage_below_its_threshold_pauses_the_run_and_can_be_let_pass() {
+fn low_coverage_pauses_the_run_unless_forced() {
     let Some(world) = World::find() else { return };
     world.configure("[autopilot]\ncoverage_command = \"printf 'TN:\\\\nSF:a.py\\\\nDA:1,1\\\\nDA:2,0\\\\nend_of_record\\\\n' > lcov.info\"\n");
     world.repo.commit_file(".gitignore", "lcov.info\n", "ignore");
@@ -59,7 +59,7 @@ fn coverage_below_its_threshold_pauses_the_run_and_can_be_let_pass() {
 }
 
 #[test]
-fn coverage_that_is_high_enough_is_shown() {
+fn sufficient_coverage_is_shown() {
     let Some(world) = World::find() else { return };
     world.configure("[autopilot]\ncoverage_command = \"printf 'TN:\\\\nSF:a.py\\\\nDA:1,1\\\\nDA:2,1\\\\nend_of_record\\\\n' > lcov.info\"\n");
     world.repo.commit_file(".gitignore", "lcov.info\n", "ignore");
@@ -68,7 +68,7 @@ fn coverage_that_is_high_enough_is_shown() {
 }
 
 #[test]
-fn what_a_formatter_changes_is_a_commit_of_its_own_and_a_linter_has_to_agree() {
+fn formatter_changes_get_their_own_commit_and_the_linter_must_pass() {
     let Some(world) = World::find() else { return };
     world.configure("[autopilot]\nformat_command = \"echo '# formatted' >> metrics/part1.py\"\nlint_command = \"test ! -e forbidden\"\n");
     let ran = world.run();
@@ -78,7 +78,7 @@ fn what_a_formatter_changes_is_a_commit_of_its_own_and_a_linter_has_to_agree() {
 }
 
 #[test]
-fn files_of_ones_own_that_are_not_committed_are_no_part_of_the_formatters_commit() {
+fn formatter_commit_excludes_the_users_uncommitted_files() {
     let Some(world) = World::find() else { return };
     world.repo.commit_file("notes.txt", "mine\n", "notes");
     world.repo.write("notes.txt", "mine, and not done\n");
@@ -91,7 +91,7 @@ fn files_of_ones_own_that_are_not_committed_are_no_part_of_the_formatters_commit
 }
 
 #[test]
-fn one_document_tells_how_it_went() {
+fn autopilot_json_is_one_document() {
     let Some(world) = World::find() else { return };
     let ran = world.autopilot(&[
         "42",
@@ -109,7 +109,7 @@ fn one_document_tells_how_it_went() {
 }
 
 #[test]
-fn settings_of_a_repository_cannot_put_files_from_elsewhere_into_prompts_and_pull_requests() {
+fn repository_settings_cannot_read_files_outside_of_the_worktree() {
     let Some(world) = World::find() else { return };
     world.sandbox.write("home/key", "SECRET");
     let config = r#"{"git": {"pr": {"bodyTemplate": "../home/key"}}, "prompts": {"loadOrder": ["../../../home/key"]}}"#;

@@ -1,8 +1,8 @@
-//! Executors that do what they must not, and suites that do not behave: paused, with everything still there.
+//! Misbehaving executors and suites: the run pauses and nothing is lost.
 
 use super::world::{World, is_gone};
 
-/// Runs it, and returns what it said when it paused.
+/// Runs it and returns the pause message.
 fn paused(world: &World, script: &str) -> String {
     world.executor(script);
     let ran = world.run();
@@ -17,7 +17,7 @@ fn paused(world: &World, script: &str) -> String {
 }
 
 #[test]
-fn an_executor_that_commits_is_noticed_and_its_commit_is_kept() {
+fn executor_commit_pauses_the_run_and_is_kept() {
     let Some(world) = World::find() else { return };
     let said = paused(&world, "red; git add --all; git commit --quiet --message 'mine now'\n");
     assert!(said.contains("somebody committed"), "{said}");
@@ -33,7 +33,7 @@ fn an_executor_that_commits_is_noticed_and_its_commit_is_kept() {
 }
 
 #[test]
-fn a_commit_that_copies_our_trailer_is_not_taken_for_one_that_was_proven() {
+fn commit_with_a_copied_trailer_is_not_accepted() {
     let Some(world) = World::find() else { return };
     let said = paused(
         &world,
@@ -46,7 +46,7 @@ fn a_commit_that_copies_our_trailer_is_not_taken_for_one_that_was_proven() {
 }
 
 #[test]
-fn an_executor_that_changes_the_branch_is_noticed() {
+fn executor_branch_switch_pauses_the_run() {
     let Some(world) = World::find() else { return };
     let said = paused(&world, "red; git switch --quiet --create elsewhere\n");
     assert!(
@@ -57,7 +57,7 @@ fn an_executor_that_changes_the_branch_is_noticed() {
 }
 
 #[test]
-fn an_executor_that_pushes_is_noticed() {
+fn executor_push_pauses_the_run() {
     let Some(world) = World::find() else { return };
     world.remote();
     let said = paused(
@@ -68,7 +68,7 @@ fn an_executor_that_pushes_is_noticed() {
 }
 
 #[test]
-fn an_executor_that_bends_the_tests_to_its_code_does_not_get_its_commit() {
+fn executor_that_changes_tests_gets_no_commit() {
     let Some(world) = World::find() else { return };
     let said = paused(
         &world,
@@ -79,11 +79,11 @@ fn an_executor_that_bends_the_tests_to_its_code_does_not_get_its_commit() {
 }
 
 #[test]
-fn an_executor_that_ticks_off_its_own_task_does_not_get_its_commit() {
+fn executor_that_edits_tasks_json_gets_no_commit() {
     let Some(world) = World::find() else { return };
     let said = paused(&world, "red; sed -i 's/pending/done/' .taskmaster/tasks/tasks.json\n");
     assert!(said.contains("tasks.json was changed"), "{said}");
-    // The same where git does not look at the list.
+    // The same with an ignored tasks.json.
     let Some(world) = World::find() else { return };
     world.repo.git(["rm", "--quiet", "--cached", ".taskmaster/tasks/tasks.json"]);
     world.repo.commit_file(".gitignore", ".taskmaster/\n", "ignore");
@@ -92,7 +92,7 @@ fn an_executor_that_ticks_off_its_own_task_does_not_get_its_commit() {
 }
 
 #[test]
-fn an_executor_cannot_choose_another_test_runner() {
+fn executor_cannot_change_the_test_runner() {
     let Some(world) = World::find() else { return };
     let said = paused(&world, "red; echo '{\"test\": {\"runner\": \"true\"}}' > .taskmaster/config.json\n");
     assert!(
@@ -102,7 +102,7 @@ fn an_executor_cannot_choose_another_test_runner() {
 }
 
 #[test]
-fn what_an_executor_leaves_running_is_ended() {
+fn executor_leftover_processes_are_killed() {
     let Some(world) = World::find() else { return };
     world.executor(
         "case $PAW_PHASE in RED) red; setsid sleep 1000 > /dev/null 2>&1 & echo $! >> \"$HOME/left\" ;; GREEN) green ;; esac\n",
@@ -117,14 +117,14 @@ fn what_an_executor_leaves_running_is_ended() {
 }
 
 #[test]
-fn an_executor_that_does_not_work_pauses_the_run_with_its_last_words() {
+fn failing_executor_pauses_the_run_with_its_last_output() {
     let Some(world) = World::find() else { return };
     let said = paused(&world, "echo 'no credit left' >&2; exit 3\n");
     assert!(said.contains("The executor failed: exited with code 3: no credit left"), "{said}");
 }
 
 #[test]
-fn a_suite_that_hangs_pauses_the_run_before_anything_was_made() {
+fn hanging_suite_pauses_the_run_in_preflight() {
     let Some(world) = World::find() else { return };
     world.repo.commit_file(".taskmaster/config.json", r#"{"autopilot": {"testTimeout": 1500}}"#, "limit");
     let hanging = "import time\nimport unittest\n\nclass Slow(unittest.TestCase):\n    def test_slow(self):\n        time.sleep(1000)\n";
@@ -142,7 +142,7 @@ fn a_suite_that_hangs_pauses_the_run_before_anything_was_made() {
 }
 
 #[test]
-fn tests_that_pass_at_once_are_asked_for_again_and_then_said_to_be_there_already() {
+fn new_tests_that_pass_twice_mean_already_implemented() {
     let Some(world) = World::find() else { return };
     world.executor(
         "case $PAW_PHASE-$n in RED-2) green; git add metrics/part2.py; git stash --quiet -- metrics/part2.py 2>/dev/null; rm -f metrics/part2.py; printf 'import unittest\\n\\nclass Here(unittest.TestCase):\\n    def test_here(self):\\n        self.assertTrue(True)\\n' > tests/test_here.py ;; RED-*) red ;; GREEN-*) green ;; esac\n",
@@ -156,7 +156,7 @@ fn tests_that_pass_at_once_are_asked_for_again_and_then_said_to_be_there_already
 }
 
 #[test]
-fn a_hook_that_says_no_pauses_the_run_and_nothing_is_lost() {
+fn failing_commit_hook_pauses_the_run_and_loses_nothing() {
     let Some(world) = World::find() else { return };
     let hook = world.repo.root.join(".git/hooks/pre-commit");
     std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
@@ -172,7 +172,7 @@ fn a_hook_that_says_no_pauses_the_run_and_nothing_is_lost() {
 }
 
 #[test]
-fn a_budget_that_is_used_up_pauses_the_run() {
+fn spent_budget_pauses_the_run() {
     let Some(world) = World::find() else { return };
     world.executor("red; sleep 2\n");
     let ran =
@@ -181,7 +181,7 @@ fn a_budget_that_is_used_up_pauses_the_run() {
 }
 
 #[test]
-fn a_list_of_tasks_that_cannot_be_read_says_what_to_do_in_words_and_in_json() {
+fn unreadable_tasks_json_has_a_hint_in_text_and_json() {
     let Some(world) = World::find() else { return };
     world.repo.commit_file(".taskmaster/tasks/tasks.json", "{\"analytics\": <<<<<<< HEAD", "broken");
     let hint = "fix it in an editor; git log -p shows what was committed of it";
@@ -192,7 +192,7 @@ fn a_list_of_tasks_that_cannot_be_read_says_what_to_do_in_words_and_in_json() {
 }
 
 #[test]
-fn a_title_that_would_be_obeyed_by_a_terminal_gives_a_branch_of_its_words_alone() {
+fn branch_name_drops_terminal_codes_of_the_title() {
     let Some(world) = World::find() else { return };
     let tasks = super::world::TASKS
         .replace("User metrics tracking", r"User \u001b[31mmetrics\u001b[0m\u001b]0;evil\u0007");

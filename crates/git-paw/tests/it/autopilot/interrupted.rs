@@ -1,8 +1,8 @@
-//! `kill -9` at every step of a run, and what --resume makes of it.
+//! `kill -9` at every step of a run, then `--resume`.
 
 use super::world::{World, is_gone};
 
-/// Kills the run when the executor is at this point, then resumes it.
+/// Kills the run when the executor reaches this point, then resumes it.
 fn killed_at(point: &str) {
     let Some(world) = World::find() else { return };
     let die = format!(
@@ -36,21 +36,21 @@ fn finish(world: &World, point: &str) {
 }
 
 #[test]
-fn a_run_killed_while_tests_are_written_goes_on() {
+fn run_killed_while_writing_tests_resumes() {
     killed_at("before-RED-42.1");
     killed_at("after-RED-42.2");
 }
 
 #[test]
-fn a_run_killed_while_code_is_written_goes_on() {
+fn run_killed_while_writing_code_resumes() {
     killed_at("before-GREEN-42.1");
     killed_at("after-GREEN-42.2");
 }
 
 #[test]
-fn a_run_killed_by_its_own_tests_goes_on() {
+fn run_killed_by_its_own_tests_resumes() {
     let Some(world) = World::find() else { return };
-    // Our own process is the parent of the test runner.
+    // git paw is the parent of the test runner.
     world.executor(
         "case $PAW_PHASE in RED) red; if [ $n = 2 ]; then printf 'import os, signal\\nif not os.path.exists(os.environ[\"HOME\"] + \"/died\"):\\n    open(os.environ[\"HOME\"] + \"/died\", \"w\").close()\\n    os.kill(os.getppid(), signal.SIGKILL)\\n' >> tests/test_part2.py; fi ;; GREEN) green ;; esac\n",
     );
@@ -60,13 +60,13 @@ fn a_run_killed_by_its_own_tests_goes_on() {
 }
 
 #[test]
-fn a_run_killed_before_during_and_after_a_commit_goes_on() {
+fn run_killed_around_a_commit_resumes() {
     for (name, hook) in [("pre-commit", "before"), ("post-commit", "after")] {
         let Some(world) = World::find() else { return };
         let path = world.repo.root.join(".git/hooks").join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         let home = world.sandbox.home();
-        // git is our child, and the hook is git's.
+        // git is a child of git paw, and the hook a child of git.
         let script = format!(
             "#!/bin/sh\n[ -e '{0}/died' ] && exit 0\ntouch '{0}/died'\nkill -9 $(ps -o ppid= -p $PPID)\nsleep 0.2\nexit 0\n",
             home.display()
@@ -75,7 +75,7 @@ fn a_run_killed_before_during_and_after_a_commit_goes_on() {
         std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         let ran = world.run();
         assert_eq!(ran.code, -1, "{hook}: {ran}");
-        // git itself was not killed and may still be at it.
+        // git was not killed and may still be running.
         paw_testkit::wait_until("git has let go of its lock", || {
             (!world.repo.root.join(".git/index.lock").exists()).then_some(())
         });
@@ -85,7 +85,7 @@ fn a_run_killed_before_during_and_after_a_commit_goes_on() {
 }
 
 #[test]
-fn what_a_killed_run_left_running_is_ended_by_the_next() {
+fn resume_kills_processes_of_a_killed_run() {
     let Some(world) = World::find() else { return };
     world.executor(
         "if [ ! -e \"$HOME/died\" ]; then touch \"$HOME/died\"; setsid sleep 1000 > /dev/null 2>&1 & echo $! > \"$HOME/left\"; kill -9 $PPID; exec sleep 1000; fi\ncase $PAW_PHASE in RED) red ;; GREEN) green ;; esac\n",
@@ -98,7 +98,7 @@ fn what_a_killed_run_left_running_is_ended_by_the_next() {
 }
 
 #[test]
-fn another_run_is_not_begun_over_an_unfinished_one_unless_forced() {
+fn unfinished_run_blocks_a_new_one_unless_forced() {
     let Some(world) = World::find() else { return };
     world.executor(":\n");
     assert_eq!(world.run().code, 1);

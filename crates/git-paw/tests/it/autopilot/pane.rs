@@ -1,4 +1,4 @@
-//! `--pane`: the executor at work in a window of the session.
+//! `--pane`: the executor in a window of the session.
 
 use std::fs;
 use std::process::{Child, Stdio};
@@ -10,7 +10,7 @@ use super::world::{World, is_gone};
 use crate::paw::{PROGRAM, paw};
 
 const IN_PANE: [&str; 6] = ["42", "--executor", "scripted", "--no-confirm", "--no-push", "--pane"];
-/// Works once the file `go` is there, and says so before.
+/// Waits for the file `go`, and prints that it waits.
 const WAITING: &str = "echo here is $PAW_SUBTASK $PAW_PHASE; echo $$ > \"$HOME/pid.new\"; mv \"$HOME/pid.new\" \"$HOME/pid\"\nuntil [ -e \"$HOME/go\" ]; do sleep 0.05; done\ncase $PAW_PHASE in RED) red ;; GREEN) green ;; esac\n";
 
 /// A world with a session of one agent.
@@ -45,7 +45,7 @@ fn begin(world: &World, args: &[&str]) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// The pane, once the executor is at work in it.
+/// The pane, once the executor is running in it.
 fn at_work(world: &World) -> String {
     wait_until("the executor is at work", || fs::read_to_string(world.sandbox.home().join("pid")).ok());
     let panes = panes(world);
@@ -61,7 +61,7 @@ fn said(child: Child) -> (Option<i32>, String) {
 }
 
 #[test]
-fn without_a_session_it_is_said_before_anything_is_done() {
+fn pane_without_a_session_is_refused_before_anything_starts() {
     let Some(world) = World::find() else { return };
     let ran = world.autopilot(&IN_PANE);
     insta::assert_snapshot!(ran, @r"
@@ -76,14 +76,14 @@ fn without_a_session_it_is_said_before_anything_is_done() {
 }
 
 #[test]
-fn the_executor_can_be_watched_in_a_window_that_is_gone_when_all_is_done() {
+fn executor_pane_is_removed_when_the_run_is_done() {
     let Some(world) = with_session() else { return };
     world.executor(WAITING);
     let run = begin(&world, &[&IN_PANE[..], &["--executor-mode"]].concat());
     let pane = at_work(&world);
     wait_until("what it says is shown", || shown(&world, &pane).contains("here is 42.1 RED").then_some(()));
     assert_eq!(panes(&world)[0].2, "[SANDBOX]/app");
-    // Nobody's view of the session is changed.
+    // The client's current window stays the same.
     let current = world.sandbox.tmux(["display-message", "-p", "-t", "=paw-app:", "#{window_name}"]).stdout;
     assert_ne!(current.trim(), "task-42");
     fs::write(world.sandbox.home().join("go"), "").unwrap();
@@ -98,7 +98,7 @@ fn the_executor_can_be_watched_in_a_window_that_is_gone_when_all_is_done() {
 }
 
 #[test]
-fn the_executor_in_a_pane_has_the_environment_of_whoever_began_the_run() {
+fn executor_pane_has_the_environment_of_the_run() {
     let Some(world) = with_session() else { return };
     world.executor("echo \"$SECRET_OF_MINE\" > \"$HOME/seen\"\nexit 3\n");
     let mut command = world.sandbox.command(PROGRAM);
@@ -109,7 +109,7 @@ fn the_executor_in_a_pane_has_the_environment_of_whoever_began_the_run() {
     assert!(text.contains("The executor failed: exited with code 3"), "{text}");
     let seen = fs::read_to_string(world.sandbox.home().join("seen")).unwrap();
     assert_eq!(seen, "it's \"quoted\"\nand $HOME;long\n");
-    // It failed, so it can be read.
+    // After a failure the window stays open.
     let panes = panes(&world);
     assert_eq!(panes.len(), 1, "{panes:?}");
     let pane = panes[0].0.clone();
@@ -125,7 +125,7 @@ fn the_executor_in_a_pane_has_the_environment_of_whoever_began_the_run() {
 }
 
 #[test]
-fn closing_the_pane_pauses_the_run_and_ends_the_executor() {
+fn closed_pane_pauses_the_run_and_kills_the_executor() {
     let Some(world) = with_session() else { return };
     world.executor(&format!("trap '' HUP\n{WAITING}"));
     let run = begin(&world, &IN_PANE);
@@ -155,7 +155,7 @@ fn ctrl_c_in_the_pane_pauses_the_run() {
 }
 
 #[test]
-fn whoever_watches_can_answer_an_executor_that_asks() {
+fn executor_in_a_pane_can_read_input() {
     let Some(world) = with_session() else { return };
     world.executor("if [ ! -e \"$HOME/answer\" ]; then echo 'which name?'; read answer < /dev/tty; echo \"$answer\" > \"$HOME/answer\"; fi\ncase $PAW_PHASE in RED) red ;; GREEN) green ;; esac\n");
     let run = begin(&world, &IN_PANE);
@@ -171,7 +171,7 @@ fn whoever_watches_can_answer_an_executor_that_asks() {
 }
 
 #[test]
-fn an_executor_that_takes_too_long_in_a_pane_is_ended_there() {
+fn executor_in_a_pane_is_killed_at_its_time_limit() {
     let Some(world) = with_session() else { return };
     world.executor("setsid sleep 1000 & echo $! > \"$HOME/left\"\nexec sleep 1000\n");
     let ran = world.autopilot(&[&IN_PANE[..], &["--budget", "1s"]].concat());
@@ -181,7 +181,7 @@ fn an_executor_that_takes_too_long_in_a_pane_is_ended_there() {
 }
 
 #[test]
-fn a_killed_run_takes_the_executor_in_its_pane_with_it_and_goes_on() {
+fn killed_run_stops_its_pane_executor_and_resumes() {
     let Some(world) = with_session() else { return };
     world.executor(WAITING);
     let mut run = begin(&world, &IN_PANE);
@@ -199,7 +199,7 @@ fn a_killed_run_takes_the_executor_in_its_pane_with_it_and_goes_on() {
 }
 
 #[test]
-fn a_window_that_was_left_to_be_read_is_gone_when_the_task_is_done_by_hand() {
+fn leftover_window_is_removed_when_the_task_is_finished_manually() {
     let Some(world) = with_session() else { return };
     world.executor("case $PAW_PHASE-$n in RED-*) red ;; GREEN-3) exit 3 ;; GREEN-*) green ;; esac\n");
     assert_eq!(world.autopilot(&IN_PANE).code, 1);
@@ -212,7 +212,7 @@ fn a_window_that_was_left_to_be_read_is_gone_when_the_task_is_done_by_hand() {
 }
 
 #[test]
-fn commits_by_an_executor_in_a_pane_are_noticed() {
+fn commit_by_a_pane_executor_pauses_the_run() {
     let Some(world) = with_session() else { return };
     world.executor("red; git add -A; git commit --quiet -m mine\n");
     let ran = world.autopilot(&IN_PANE);
@@ -220,7 +220,7 @@ fn commits_by_an_executor_in_a_pane_are_noticed() {
 }
 
 #[test]
-fn a_run_that_worked_in_a_pane_goes_on_without_one_when_the_session_is_gone() {
+fn pane_run_resumes_without_a_pane_when_the_session_is_gone() {
     let Some(world) = with_session() else { return };
     world.executor("exit 3\n");
     assert_eq!(world.autopilot(&IN_PANE).code, 1);
@@ -232,7 +232,7 @@ fn a_run_that_worked_in_a_pane_goes_on_without_one_when_the_session_is_gone() {
 }
 
 #[test]
-fn several_tasks_each_have_a_window_of_their_own() {
+fn parallel_tasks_have_their_own_windows() {
     let Some(world) = with_session() else { return };
     let mut tasks: Value = serde_json::from_str(super::world::TASKS).unwrap();
     let list = tasks["analytics"]["tasks"].as_array_mut().unwrap();

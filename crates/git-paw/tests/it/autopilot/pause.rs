@@ -1,4 +1,4 @@
-//! A run that somebody asks to stand still, and tests that outlive nobody.
+//! Pausing a run, and cleaning up hanging tests.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,7 +11,7 @@ use crate::paw::PROGRAM;
 
 const UNASKED: [&str; 5] = ["42", "--executor", "scripted", "--no-confirm", "--no-push"];
 
-/// A suite that says who it is and hangs, unless the file `calm` is there.
+/// A suite that writes its pid and hangs, unless the file `calm` exists.
 const HANGS: &str = "import os, time\nhome = os.environ['HOME']\nif not os.path.exists(home + '/calm'):\n    open(home + '/suite.new', 'w').write(str(os.getpid()))\n    os.rename(home + '/suite.new', home + '/suite')\n    time.sleep(1000)\n";
 
 fn begin(world: &World) -> Child {
@@ -24,7 +24,7 @@ fn pid(world: &World, name: &str) -> String {
     wait_until(&format!("{name} is there"), || fs::read_to_string(world.sandbox.home().join(name)).ok())
 }
 
-/// The suite hangs once the tests of the first subtask are there.
+/// The suite hangs once the first subtask has tests.
 fn hanging() -> Option<World> {
     let world = World::find()?;
     world.executor(&format!(
@@ -41,7 +41,7 @@ fn goes_on(world: &World) {
 }
 
 #[test]
-fn ctrl_c_pauses_a_run_with_the_reason_while_the_executor_works() {
+fn ctrl_c_pauses_a_run_while_the_executor_works() {
     let Some(world) = World::find() else { return };
     world.executor("if [ ! -e \"$HOME/calm\" ]; then echo $$ > \"$HOME/pid.new\"; mv \"$HOME/pid.new\" \"$HOME/pid\"; exec sleep 1000; fi\ncase $PAW_PHASE in RED) red ;; GREEN) green ;; esac\n");
     let run = begin(&world);
@@ -57,7 +57,7 @@ fn ctrl_c_pauses_a_run_with_the_reason_while_the_executor_works() {
 }
 
 #[test]
-fn ctrl_c_that_ends_a_hook_of_the_commit_is_no_refusal_of_the_hook() {
+fn ctrl_c_during_a_commit_hook_is_a_pause() {
     let Some(world) = World::find() else { return };
     let hook = world.repo.root.join(".git/hooks/pre-commit");
     fs::create_dir_all(hook.parent().unwrap()).unwrap();
@@ -75,7 +75,7 @@ fn ctrl_c_that_ends_a_hook_of_the_commit_is_no_refusal_of_the_hook() {
 }
 
 #[test]
-fn ctrl_c_pauses_a_run_while_its_tests_hang_and_counts_no_attempt() {
+fn ctrl_c_during_hanging_tests_pauses_without_counting_an_attempt() {
     let Some(world) = hanging() else { return };
     let run = begin(&world);
     let suite = pid(&world, "suite");
@@ -89,7 +89,7 @@ fn ctrl_c_pauses_a_run_while_its_tests_hang_and_counts_no_attempt() {
 }
 
 #[test]
-fn tests_that_a_killed_run_left_hanging_are_ended_when_it_goes_on() {
+fn resume_kills_hanging_tests_of_a_killed_run() {
     let Some(world) = hanging() else { return };
     let mut run = begin(&world);
     let suite = pid(&world, "suite");
@@ -101,7 +101,7 @@ fn tests_that_a_killed_run_left_hanging_are_ended_when_it_goes_on() {
 }
 
 #[test]
-fn tests_that_a_killed_run_left_hanging_are_ended_when_another_is_begun() {
+fn new_run_kills_hanging_tests_of_a_killed_run() {
     let Some(world) = hanging() else { return };
     let mut run = begin(&world);
     let suite = pid(&world, "suite");
@@ -114,7 +114,7 @@ fn tests_that_a_killed_run_left_hanging_are_ended_when_another_is_begun() {
 }
 
 #[test]
-fn a_run_without_a_state_of_its_own_leaves_none_behind_and_knows_its_tag() {
+fn run_without_state_json_creates_none_and_keeps_its_tag() {
     let Some(world) = World::find() else { return };
     world.repo.git(["rm", "--quiet", ".taskmaster/state.json"]);
     world.repo.git(["commit", "--quiet", "--message", "no state"]);
@@ -127,7 +127,7 @@ fn a_run_without_a_state_of_its_own_leaves_none_behind_and_knows_its_tag() {
 }
 
 #[test]
-fn a_state_that_git_does_not_look_at_is_written_where_other_programs_find_it() {
+fn ignored_state_json_is_updated() {
     let Some(world) = World::find() else { return };
     world.repo.git(["rm", "--quiet", ".taskmaster/state.json"]);
     world.repo.commit_file(".gitignore", ".taskmaster/state.json\n__pycache__/\n", "ignore");

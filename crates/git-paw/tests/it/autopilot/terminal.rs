@@ -1,4 +1,4 @@
-//! A person at the terminal: asked before the branch, before each commit with --preview, before push and pull request.
+//! Questions at a terminal: before the branch, before each commit with --preview, before push and pull request.
 
 use paw_testkit::{Terminal, wait_until};
 
@@ -12,7 +12,7 @@ fn typed(world: &World, args: &[&str]) -> Terminal {
 }
 
 #[test]
-fn whoever_sits_there_is_asked_before_branch_push_and_pull_request() {
+fn run_asks_before_branch_push_and_pull_request() {
     let Some(world) = World::find() else { return };
     world.remote();
     world.gh("echo https://github.com/org/repo/pull/123");
@@ -29,7 +29,7 @@ fn whoever_sits_there_is_asked_before_branch_push_and_pull_request() {
 }
 
 #[test]
-fn a_no_before_the_branch_changes_nothing_and_a_no_before_the_push_keeps_the_commits() {
+fn declining_the_branch_changes_nothing_and_declining_the_push_keeps_commits() {
     let Some(world) = World::find() else { return };
     let origin = world.remote();
     let mut terminal = typed(&world, &[]);
@@ -50,7 +50,7 @@ fn a_no_before_the_branch_changes_nothing_and_a_no_before_the_push_keeps_the_com
 }
 
 #[test]
-fn a_preview_shows_new_files_and_a_no_pauses_the_run() {
+fn preview_shows_new_files_and_declining_pauses_the_run() {
     let Some(world) = World::find() else { return };
     let mut terminal = typed(&world, &["--preview", "--no-push", "--no-confirm"]);
     terminal.wait_for("Commit \"feat(metrics): add metrics schema (task 42.1)\"?");
@@ -65,13 +65,13 @@ fn a_preview_shows_new_files_and_a_no_pauses_the_run() {
 }
 
 #[test]
-fn what_changes_while_somebody_looks_at_it_is_tested_again_before_it_is_committed() {
+fn changes_during_the_preview_are_tested_before_the_commit() {
     let Some(world) = World::find() else { return };
     let mut terminal = typed(&world, &["--preview", "--no-push", "--no-confirm"]);
     terminal.wait_for("Commit \"feat(metrics): add metrics schema (task 42.1)\"?");
     world.repo.write("metrics/part1.py", "def value():\n    return 9\n");
     terminal.send("y\r");
-    // The executor has to mend it first.
+    // The executor has to fix it first.
     wait_until("it is proven and asked about once more", || {
         let shown = terminal.shown();
         let mut times = shown.match_indices("GREEN: implements").skip(1);

@@ -1,9 +1,9 @@
-//! The three traces: a task done, a run that pauses and goes on, and a plan on paper beside it.
+//! Three traces: a finished task, a run that pauses and resumes, and a dry run.
 
 use super::world::World;
 
 #[test]
-fn a_task_is_done_test_first_with_a_commit_for_each_subtask() {
+fn run_commits_each_subtask_test_first() {
     let Some(world) = World::find() else { return };
     world.remote();
     world.gh("echo https://github.com/org/repo/pull/123");
@@ -42,7 +42,7 @@ fn a_task_is_done_test_first_with_a_commit_for_each_subtask() {
             "feat(metrics): add dashboard widget (task 42.3)",
         ]
     );
-    // The status is part of the commit that earned it, and with the last one the task's is.
+    // Each commit contains the subtask's status, and the last one the task's.
     assert_eq!(
         (world.status_of("HEAD~2", 1), world.status_of("HEAD~2", 0)),
         ("done".into(), "in-progress".into())
@@ -83,7 +83,7 @@ fn a_task_is_done_test_first_with_a_commit_for_each_subtask() {
 }
 
 #[test]
-fn a_run_that_cannot_turn_green_pauses_and_goes_on_after_a_fix_by_hand() {
+fn run_without_green_pauses_and_resumes_after_a_manual_fix() {
     let Some(world) = World::find() else { return };
     world.executor(
         "case $PAW_PHASE-$PAW_SUBTASK in RED-*) red ;; GREEN-42.2) echo 'def value(): return 500' > metrics/part2.py ;; GREEN-*) green ;; esac\n",
@@ -141,7 +141,7 @@ fn a_run_that_cannot_turn_green_pauses_and_goes_on_after_a_fix_by_hand() {
 }
 
 #[test]
-fn an_attempt_is_told_what_was_wrong_with_the_last_one() {
+fn next_attempt_gets_the_objections_of_the_last_one() {
     let Some(world) = World::find() else { return };
     world.repo.commit_file(".cursor/rules/git_workflow.mdc", "Small commits.\n", "rules");
     world.repo.commit_file(".claude/agents/surgical-test-generator.md", "Sharp tests.\n", "rules");

@@ -30,7 +30,7 @@ pub(super) const TASKS: &str = r#"{
 
 const OLD_TEST: &str = "import unittest\n\nclass Old(unittest.TestCase):\n    def test_old(self):\n        self.assertEqual(1 + 1, 2)\n";
 
-/// Writes tests with two assertions in RED, and what they ask for in GREEN.
+/// Writes tests with two assertions in RED, and the code in GREEN.
 pub(super) const GOOD: &str = r#"#!/bin/sh
 cat > "$HOME/prompt-$PAW_SUBTASK-$PAW_PHASE-$PAW_ATTEMPT"
 n=${PAW_SUBTASK#*.}
@@ -50,7 +50,7 @@ pub(super) struct World {
 }
 
 impl World {
-    /// Nothing where this machine has no Python.
+    /// `None` if Python is not installed.
     pub(super) fn find() -> Option<Self> {
         let sandbox = Sandbox::new();
         if !sandbox.install_python() {
@@ -67,7 +67,7 @@ impl World {
         Some(world)
     }
 
-    /// An executor of the user's own: what every one of them can do, then this.
+    /// A custom executor: common functions, then this script.
     pub(super) fn executor(&self, script: &str) {
         let program = self.sandbox.install_program("scripted", &format!("{GOOD}{script}"));
         let config = format!("[autopilot.executors.scripted]\ncommand = [\"{}\"]\n", program.display());
@@ -106,7 +106,7 @@ impl World {
         RunOutput { stdout: self.without_times(&ran.stdout), ..ran }
     }
 
-    /// The usual way: task 42, nobody asked, nothing pushed.
+    /// The default: task 42, no questions, no push.
     pub(super) fn run(&self) -> RunOutput {
         self.autopilot(&["42", "--executor", "scripted", "--no-confirm", "--no-push"])
     }
@@ -115,7 +115,7 @@ impl World {
         self.runs().into_iter().fold(text.to_owned(), |text, id| text.replace(&id, "[RUN]"))
     }
 
-    /// Ids of runs, the oldest first.
+    /// Run ids, oldest first.
     pub(super) fn runs(&self) -> Vec<String> {
         let entries = fs::read_dir(self.repo.root.join(".taskmaster/reports/runs"));
         let mut names: Vec<String> = entries
@@ -139,7 +139,7 @@ impl World {
         serde_json::from_str(&self.report("manifest.json")).unwrap()
     }
 
-    /// Each line's phase, and its status or reason.
+    /// The phase and status or reason of each line.
     pub(super) fn log(&self) -> Vec<String> {
         let lines = self.report("log.jsonl");
         let records = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -171,7 +171,7 @@ impl World {
     }
 }
 
-/// Whether a process has ended, be it that nobody has buried it yet.
+/// Whether a process has ended, reaped or not.
 pub(super) fn is_gone(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
     stat.rsplit(')').next().is_none_or(|rest| rest.trim().is_empty() || rest.trim_start().starts_with('Z'))

@@ -1,4 +1,4 @@
-//! Tasks that change the same files: said while they work, and in the summary.
+//! Tasks that change the same files: reported while they run and in the summary.
 
 use std::fs;
 use std::process::Stdio;
@@ -8,11 +8,11 @@ use paw_testkit::wait_until;
 use super::world::{World, task};
 use crate::paw::{PROGRAM, document, paw};
 
-/// Both write the same line of one file, and different files beside it; they wait for the file `go` before they end.
+/// Both write the same line of one file, and different other files; they wait for the file `go` before they end.
 const COLLIDE: &str = "work\n[ $PAW_PHASE = GREEN ] && echo \"by = $n\" > app/shared.py\nif [ $PAW_PHASE = GREEN ]; then until [ -e \"$HOME/go\" ]; do sleep 0.05; done; fi\n:\n";
 
 #[test]
-fn tasks_that_change_the_same_lines_are_warned_of_while_they_work_and_named_in_the_summary() {
+fn conflicting_tasks_are_reported_while_running_and_in_the_summary() {
     let Some(world) = World::find(&[task(1, &[]), task(2, &[])]) else { return };
     world.executor(COLLIDE);
     let mut command = world.sandbox.command(PROGRAM);
@@ -44,7 +44,7 @@ fn tasks_that_change_the_same_lines_are_warned_of_while_they_work_and_named_in_t
 }
 
 #[test]
-fn tasks_that_fit_together_are_told_apart_from_those_that_do_not() {
+fn summary_separates_mergeable_from_conflicting_tasks() {
     let Some(world) = World::find(&[task(1, &[]), task(2, &[]), task(3, &[1])]) else { return };
     let lines: Vec<String> = (0..20).map(|number| format!("line{number} = 0")).collect();
     world.repo.commit_file("app/shared.py", &format!("{}\n", lines.join("\n")), "shared");
@@ -54,7 +54,8 @@ fn tasks_that_fit_together_are_told_apart_from_those_that_do_not() {
     assert_eq!(ran.code, 0, "{ran}");
     let found = document(&ran)["collisions"].clone();
     let found = found.as_array().unwrap();
-    // The third has what the first has done, which is no collision; with the second it shares what it has from there.
+    // The third task inherits the first one's changes, which is not a conflict; with the second it shares the
+    // inherited conflict.
     let pairs: Vec<String> = found
         .iter()
         .map(|one| format!("{} {} {} {}", one["task"], one["other"], one["path"], one["merges"]))
@@ -67,7 +68,7 @@ fn tasks_that_fit_together_are_told_apart_from_those_that_do_not() {
 }
 
 #[test]
-fn a_session_hears_what_tasks_are_about_to_change_and_tells_them_who_is_at_it() {
+fn session_gets_task_intents_and_reports_conflicts() {
     let mut first = task(1, &[]);
     first["subtasks"][0]["details"] = "In app/shared.py".into();
     let Some(world) = World::find(&[first, task(2, &[])]) else { return };

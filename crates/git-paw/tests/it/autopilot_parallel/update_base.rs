@@ -1,4 +1,4 @@
-//! `--update-base`: the base branch as its remote has it, before anything begins.
+//! `--update-base`: updates the base branch from its remote before tasks start.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use paw_testkit::git;
 
 use super::world::{World, task};
 
-/// Somebody else pushes a commit that writes `text` to `file`.
+/// Another clone pushes a commit that writes `text` to `file`.
 fn push_from_elsewhere(world: &World, file: &str, text: &str) {
     let origin = world.sandbox.root().join("origin.git");
     let clone = world.sandbox.root().join("clone");
@@ -27,7 +27,7 @@ fn tip(world: &World) -> String {
 }
 
 #[test]
-fn tasks_begin_at_what_the_remote_has() {
+fn update_base_starts_tasks_at_the_remote_state() {
     let Some(world) = World::find(&[task(1, &[]), task(2, &[]), task(3, &[])]) else { return };
     world.remote();
     push_from_elsewhere(&world, "app/news.py", "new = 1\n");
@@ -35,7 +35,7 @@ fn tasks_begin_at_what_the_remote_has() {
     assert_eq!(ran.code, 0, "{ran}");
     assert!(ran.stderr.contains("fast-forwarded main by 1 commit"), "{ran}");
     assert!(world.worktree(1).join("app/news.py").exists() && world.repo.root.join("app/news.py").exists());
-    // Where nobody has it checked out it is moved all the same, and one task alone can ask for it too.
+    // A branch that is not checked out is moved, too; a single task can also use the flag.
     push_from_elsewhere(&world, "app/news.py", "new = 2\n");
     world.repo.git(["switch", "--quiet", "--create", "aside"]);
     let ran = world.run(&["1", "2", "--update-base"]);
@@ -49,7 +49,7 @@ fn tasks_begin_at_what_the_remote_has() {
 }
 
 #[test]
-fn nothing_uncommitted_is_touched_and_nothing_is_moved_back() {
+fn update_base_keeps_uncommitted_changes_and_only_fast_forwards() {
     let Some(world) = World::find(&[task(1, &[]), task(2, &[])]) else { return };
     let none = world.run(&["1", "2", "--update-base"]);
     assert!(none.code == 1 && none.stderr.contains("there is no remote to update main from"), "{none}");

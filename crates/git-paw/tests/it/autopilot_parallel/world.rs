@@ -9,7 +9,7 @@ use crate::paw::paw;
 
 const OLD_TEST: &str = "import unittest\n\nclass Old(unittest.TestCase):\n    def test_old(self):\n        self.assertEqual(1 + 1, 2)\n";
 
-/// Writes a failing test in RED and what it asks for in GREEN, each named after the task.
+/// Writes a failing test in RED and the code in GREEN, each named after the task.
 const GOOD: &str = r"#!/bin/sh
 cat > /dev/null
 n=$PAW_TASK
@@ -50,7 +50,7 @@ impl World {
         Some(world)
     }
 
-    /// One line for each task, so that two that end side by side touch each other's lines.
+    /// One line per task, so that parallel tasks change adjacent lines.
     pub(super) fn tasks(&self, tasks: &[Value]) {
         let lines: Vec<String> = tasks.iter().map(ToString::to_string).collect();
         let text = format!("{{\"master\": {{\"tasks\": [\n{}\n]}}}}\n", lines.join(",\n"));
@@ -71,7 +71,7 @@ impl World {
         paw(&self.sandbox, &self.repo.root, &[&["autopilot"], args].concat())
     }
 
-    /// Nobody asked, nothing pushed.
+    /// No questions, no push.
     pub(super) fn run(&self, args: &[&str]) -> RunOutput {
         self.autopilot(&[args, &["--no-confirm", "--no-push"]].concat())
     }
@@ -95,7 +95,7 @@ impl World {
         said.lines().map(str::to_owned).collect()
     }
 
-    /// An `origin` that has what is here.
+    /// An `origin` with the current branch.
     pub(super) fn remote(&self) -> PathBuf {
         let (root, origin) = (self.sandbox.root(), self.sandbox.root().join("origin.git"));
         git(&root, ["init", "--quiet", "--bare", "--initial-branch=main", origin.to_str().unwrap()]);

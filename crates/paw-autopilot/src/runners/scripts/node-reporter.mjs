@@ -6,7 +6,7 @@ export default async function* report(source) {
   const words = new Map();
   for await (const { type, data } of source) {
     if (type === 'test:stderr' || type === 'test:stdout') {
-      // Some versions name the file from here, others from the root.
+      // Some versions report the path relative to the directory, others absolute.
       const file = resolve(data.file);
       words.set(file, ((words.get(file) ?? '') + data.message).slice(-8000));
     } else if (type === 'test:start') {
@@ -22,9 +22,9 @@ export default async function* report(source) {
         ok: type === 'test:pass',
         skipped: data.skip !== undefined || data.todo !== undefined,
         suite: data.details?.type === 'suite',
-        // A file without tests is told as a test of its own.
+        // A file without tests is reported as a test.
         whole: isFile,
-        // The process of a whole file ended badly: none of its tests could say so.
+        // The process of a whole file crashed, so its tests have no records.
         crashed: error?.exitCode !== undefined,
         failure: error?.failureType ?? null,
         message: String(error?.cause?.stack ?? error?.cause ?? error?.message ?? ''),

@@ -19,7 +19,7 @@ class Record(unittest.TestResult):
         self.parts = set()
 
     def write(self, test, outcome, message=""):
-        # A module that could not be imported is given as a test that fails.
+        # unittest reports a module that cannot be imported as a failing test.
         loading = type(test).__name__ in ("_FailedTest", "ModuleImportFailure")
         record = {
             "name": test.id(),
@@ -43,7 +43,7 @@ class Record(unittest.TestResult):
     def addFailure(self, test, error):
         self.write(test, "failed", self.text(error, test))
 
-    # A part that fails fails its test, which then counts once and by its own name.
+    # A failing subtest fails its test, which counts once under its own name.
     def addSubTest(self, test, subtest, error):
         if error is not None and test.id() not in self.parts:
             self.parts.add(test.id())

@@ -1,4 +1,4 @@
-//! Projects whose files say nothing, too much or nonsense about their tests.
+//! Projects with missing, ambiguous or invalid test settings.
 
 use paw_autopilot::runners::detect::{DetectError, DetectedRunner, detect, load_facts};
 use paw_core::Diagnostic as _;

@@ -1,4 +1,4 @@
-//! vitest, jest, mocha, bun and node's own runner.
+//! vitest, jest, mocha, bun and node's test runner.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -12,7 +12,7 @@ use paw_testkit::Sandbox;
 use super::matrix::check_live;
 use super::{all, has, installed, project, run_in, search_path, shown};
 
-/// Gives a project what `scripts/test` has installed.
+/// Links the packages that `scripts/test` installed into a project.
 fn link(modules: &Path, root: &Path) {
     symlink(modules, root.join("node_modules")).unwrap();
 }
@@ -52,7 +52,7 @@ fn node_suites_of_every_kind_are_parsed() {
     }
 }
 
-/// Names that mean something to shells, patterns or option parsers.
+/// Names with a meaning for shells, patterns or option parsers.
 const NAMES: [&str; 9] = [
     "with spaces and (brackets) [x] {y}",
     "quotes ' \\\" `back`",
@@ -65,10 +65,10 @@ const NAMES: [&str; 9] = [
     "semi; colon: x",
 ];
 
-/// Files whose names do the same.
+/// File names of the same kind.
 const FILES: [&str; 3] = ["odd [1] (x) ñ", "-dash", "a+b"];
 
-/// Tests that fail, with such names in such files, and a file beside them whose name ends like one of theirs.
+/// Failing tests with such names in such files, and a file whose name ends like one of them.
 fn hostile(sandbox: &Sandbox, runner: &str) -> std::path::PathBuf {
     let (head, script) = match runner {
         "vitest" => ("import { test, describe } from 'vitest';\n", "vitest"),
@@ -162,11 +162,11 @@ fn hanging_javascript_test_is_killed_with_its_workers() {
         let ran = run(None, detected.adapter.as_ref(), &root, &TestSelection::All, limits).unwrap();
         assert_eq!(ran.verdict, TestVerdict::TimedOut, "{runner}");
         let here = root.display().to_string();
-        paw_testkit::wait_until("nobody works there any more", || (!works_in(&here)).then_some(()));
+        paw_testkit::wait_until("no process uses the directory", || (!works_in(&here)).then_some(()));
     }
 }
 
-/// Whether any process has its working directory there.
+/// Whether any process has this working directory.
 fn works_in(root: &str) -> bool {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let places = processes.filter_map(|process| std::fs::read_link(process.path().join("cwd")).ok());

@@ -1,4 +1,4 @@
-//! Suites that hang, flood or look for secrets, and tests that fail once.
+//! Suites that hang, flood their output or read secrets, and flaky tests.
 
 use std::fs;
 use std::time::Duration;

@@ -1,8 +1,8 @@
-//! Small projects that do everything a suite can do to its runner, and what becomes of each.
+//! Small projects that cover everything a suite can do, and the expected report of each.
 //!
-//! `fixtures/projects/<runner>.txt` holds the projects, `fixtures/reports/<runner>.txt` what has to be understood of each,
-//! and `fixtures/reports/<runner>-<version>/` what a real runner wrote. With `PAW_RECORD=<version>` live tests write the
-//! latter two anew.
+//! `fixtures/projects/<runner>.txt` contains the projects, `fixtures/reports/<runner>.txt` the expected reports, and
+//! `fixtures/reports/<runner>-<version>/` the output of real runners. With `PAW_RECORD=<version>` live tests rewrite
+//! the latter two.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,7 +30,7 @@ struct Project {
     files: Vec<(String, String)>,
 }
 
-/// Every project of a runner. Files of the one called `every` are part of all others.
+/// All projects of a runner. Files of the project `every` belong to all others.
 fn projects(runner: &str) -> Vec<Project> {
     let text = fs::read_to_string(fixtures().join(format!("projects/{runner}.txt"))).unwrap();
     let mut projects: Vec<Project> = Vec::new();
@@ -66,7 +66,7 @@ fn expected(runner: &str) -> PathBuf {
     fixtures().join(format!("reports/{runner}.txt"))
 }
 
-/// What is understood of some projects, as one text.
+/// The parsed reports of some projects as one text.
 fn table<'a>(
     projects: impl IntoIterator<Item = &'a Project>,
     mut understand: impl FnMut(&Project) -> String,
@@ -75,7 +75,7 @@ fn table<'a>(
     projects.into_iter().map(told).collect()
 }
 
-/// What has to be understood of the same projects.
+/// The expected reports of the same projects.
 fn expected_of<'a>(runner: &str, projects: impl IntoIterator<Item = &'a Project>) -> String {
     let text = fs::read_to_string(expected(runner)).unwrap();
     let all: BTreeMap<&str, &str> =
@@ -83,12 +83,11 @@ fn expected_of<'a>(runner: &str, projects: impl IntoIterator<Item = &'a Project>
     table(projects, |project| all[project.name.as_str()].to_owned())
 }
 
-/// Projects that are run by the real thing each time, because starting a runner takes a while. Those that differ between
-/// runners most; all others are recorded.
+/// Projects that always run with the real runner, which is slow. The others use recordings.
 const EVERY_TIME: [&str; 7] =
     ["failure", "missing module", "missing name", "syntax", "none", "skipped", "mixed"];
 
-/// Projects are run by the real thing, which `prepare` makes available to them.
+/// Runs projects with the real runner, which `prepare` makes available.
 pub(super) fn check_live(runner: &str, prepare: impl Fn(&Path)) {
     let record = std::env::var("PAW_RECORD").ok().map(|version| format!("reports/{runner}-{version}"));
     let mut projects = projects(runner);
@@ -109,7 +108,7 @@ pub(super) fn check_live(runner: &str, prepare: impl Fn(&Path)) {
     assert_same(&expected_of(runner, &projects), &snapshot);
 }
 
-/// What real runners once wrote is still understood.
+/// Parses the recorded output of real runners.
 pub(super) fn check_recorded(runner: &str, version: &str) {
     let place = fixtures().join(format!("reports/{runner}-{version}"));
     let projects = projects(runner);
@@ -139,7 +138,7 @@ fn assert_same(expected: &str, snapshot: &str) {
     assert!(expected == snapshot, "expected:\n{expected}\nseen:\n{snapshot}");
 }
 
-/// A text without the places of the machine that it was recorded on.
+/// Replaces machine-specific paths.
 fn anonymous(text: &str, root: &Path) -> String {
     let runners = std::env::var("PAW_RUNNERS").unwrap_or_default();
     let modules = fs::canonicalize(Path::new(&runners).join("node_modules")).unwrap_or_default();
@@ -154,7 +153,7 @@ fn anonymous(text: &str, root: &Path) -> String {
     known.fold(text.to_owned(), |text, (place, name)| text.replace(place, name))
 }
 
-/// Writes down what a runner says before it is read.
+/// Records the output of a runner.
 #[derive(Debug)]
 struct Recorder {
     adapter: Box<dyn TestRunner>,

@@ -1,4 +1,4 @@
-//! node's own runner.
+//! node's test runner.
 
 use std::fs;
 

@@ -101,7 +101,7 @@ def test_fine():
     assert!(failed.iter().all(|case| again.report.outcome_of(&case.name) == Some(TestOutcome::Failed)));
     let files = run_in(&root, None, &TestSelection::Files(vec!["-odd dir/test_odd ñ.py".into()]));
     assert_eq!(files.report.cases.len(), 14, "{}", files.output);
-    // A file that pytest cannot be told of alone is run with all others.
+    // A file that pytest cannot select is run with all others.
     let more = run_in(&root, None, &TestSelection::Tests(bracketed));
     assert_eq!(
         more.report.names(TestOutcome::Failed),

@@ -1,4 +1,4 @@
-//! What real runners wrote, one test per runner and version; no runner is needed for these.
+//! Recorded output of real runners, one test per runner and version; no runner is needed.
 
 use super::matrix::check_recorded;
 
