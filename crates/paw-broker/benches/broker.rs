@@ -1,7 +1,7 @@
-//! How fast the broker is, held against its budgets: `cargo bench -p paw-broker --bench broker`.
+//! The speed of the broker, compared with its budgets: `cargo bench -p paw-broker --bench broker`.
 //!
-//! The broker runs in a process of its own; this one is 25 agents on keep-alive connections. Every run is bounded in
-//! time. Disks have bad minutes: a run that misses is repeated once, and both are shown.
+//! The broker runs in its own process; this process is 25 agents on keep-alive connections. Every run has a time limit.
+//! Disks are slow at times: a run that misses its budget is repeated once, and both results are shown.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
@@ -72,7 +72,7 @@ fn main() {
     polling(&runtime);
 }
 
-/// A figure beside its budget.
+/// A measurement and its budget.
 struct Line {
     what: String,
     measured: String,
@@ -133,7 +133,7 @@ impl Server {
             log.append(&session(), &drafts).unwrap();
         }
         if rows > 2000 {
-            // A broker that ran through all of this has saved its records on the way.
+            // A broker that stored all of these has saved its records.
             let empty = paw_broker::record::AgentRecords::default();
             log.save_snapshot(&session(), rows as u64 - 2000, &serde_json::to_string(&empty).unwrap())
                 .unwrap();
@@ -207,7 +207,7 @@ fn sync() {
     let _ = Command::new("sync").status();
 }
 
-/// What one connection saw.
+/// The measurements of one connection.
 #[derive(Default)]
 struct Seen {
     times: Vec<Duration>,
@@ -254,10 +254,10 @@ async fn talk(address: SocketAddr, mut next: impl FnMut(u64) -> Vec<u8>) -> Seen
     seen
 }
 
-/// Reads one answer. The number in it: of the stored message, or the last one of a poll.
+/// Reads one response, and returns the sequence number of the stored message or of the last polled one.
 async fn answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> u64 {
     loop {
-        assert_ne!(stream.read_buf(buffer).await.unwrap(), 0, "the broker hung up");
+        assert_ne!(stream.read_buf(buffer).await.unwrap(), 0, "the broker closed the connection");
         let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") else { continue };
         let head = std::str::from_utf8(&buffer[..end]).unwrap();
         assert!(head.starts_with("HTTP/1.1 20"), "{head}");
@@ -268,7 +268,7 @@ async fn answer(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> u64 {
         let whole = end + 4 + number("content-length:").unwrap();
         let seq = number("x-git-paw-seq:");
         while buffer.len() < whole {
-            assert_ne!(stream.read_buf(buffer).await.unwrap(), 0, "the broker hung up");
+            assert_ne!(stream.read_buf(buffer).await.unwrap(), 0, "the broker closed the connection");
         }
         if let Some(seq) = seq {
             return seq as u64;
@@ -393,7 +393,7 @@ fn compare(
 
 fn polling(runtime: &tokio::runtime::Runtime) {
     let (small, large) = (Server::start(false, 1000), Server::start(false, 1_000_000));
-    // Beyond what memory holds, so that both sides read the log.
+    // More than the cache holds, so that both sides read the log.
     let middle = Server::start(false, 10_000);
     for (name, server) in [("1,000", &small), ("1,000,000", &large)] {
         let start = server.start.as_secs_f64() * 1000.0;

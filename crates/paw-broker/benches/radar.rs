@@ -1,6 +1,6 @@
-//! From an edit to the warning, and what watching costs while nothing happens: `cargo bench -p paw-broker --bench radar`.
+//! The time from an edit to the warning, and the cost of watching idle worktrees: `cargo bench -p paw-broker --bench radar`.
 //!
-//! 25 worktrees of 10,000 files, every agent with work of its own, so that each edit is held against 24 others.
+//! 25 worktrees of 10,000 files. Every agent has changes, so that each edit is compared with 24 others.
 #![expect(
     clippy::cast_precision_loss,
     clippy::disallowed_macros,
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     let root = dir.path().canonicalize().expect("a real path");
     let worktrees = build(&root);
     let watch = Stopwatch::start();
-    let (patrol, signals) = start(&root, &worktrees);
+    let (monitor, signals) = start(&root, &worktrees);
     for (number, worktree) in worktrees.iter().enumerate() {
         edit(worktree, number + 100, "own work");
     }
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     println!("everything looked at once: {:?}", watch.elapsed());
     let warned = best(|round| warnings(&worktrees, &signals, round));
     let idled = best(|_| idle(&signals));
-    drop(patrol);
+    drop(monitor);
     let fits = warned.0 && idled.0;
     record_budget("edit to warning, 25 worktrees of 10,000 files, worst", &warned.1, "<= 250 ms", warned.0);
     record_budget("watching 25 idle worktrees", &idled.1, "<= 0.2 % of a core", idled.0);
@@ -119,15 +119,15 @@ fn start(root: &Path, worktrees: &[PathBuf]) -> (ConflictMonitor, Receiver<Confl
     let (sender, signals) = mpsc::channel();
     let signal = move |signal| drop(sender.send(signal));
     let (session, config) = (SessionId::new("bench"), ConflictConfig::default());
-    let patrol = ConflictMonitor::start(session, config, settings, worktrees.iter().map(target), [], signal);
-    (patrol.expect("a patrol"), signals)
+    let monitor = ConflictMonitor::start(session, config, settings, worktrees.iter().map(target), [], signal);
+    (monitor.expect("a monitor"), signals)
 }
 
 fn name(worktree: &Path) -> &str {
     worktree.file_name().and_then(|name| name.to_str()).expect("a name")
 }
 
-/// Until nothing has been said for a while.
+/// Waits until nothing has been reported for a while.
 fn settle(signals: &Receiver<ConflictMonitorEvent>) {
     while signals.recv_timeout(Duration::from_secs(4)).is_ok() {}
 }
@@ -150,7 +150,7 @@ fn warnings(worktrees: &[PathBuf], signals: &Receiver<ConflictMonitorEvent>, rou
         }
         times.push(watch.elapsed());
     }
-    // Given up again, so that the next round starts from the beginning.
+    // Reverted, so that the next round starts from the same state.
     for (number, worktree) in worktrees.iter().enumerate().skip(1) {
         edit(worktree, number, "as it was");
     }

@@ -1,4 +1,4 @@
-//! Speaking and listening without knowing whether a broker runs.
+//! The client, with and without a running broker.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -29,7 +29,7 @@ fn artifact(agent: &str, text: &str) -> Message {
 }
 
 #[test]
-fn a_message_goes_over_the_broker_when_one_runs_and_to_the_log_when_none_does() {
+fn client_publishes_through_the_broker_or_else_to_the_log() {
     let server = Server::start();
     let (token, other) = (server.token("feat-a"), server.token("feat-b"));
     let dir = server.dir;
@@ -57,7 +57,7 @@ fn a_message_goes_over_the_broker_when_one_runs_and_to_the_log_when_none_does() 
 }
 
 #[test]
-fn the_same_rules_hold_both_ways() {
+fn client_applies_the_same_rules_with_and_without_a_broker() {
     let server = Server::start();
     let token = server.token("a");
     let a = client(server.dir.path(), "a", &token);
@@ -81,7 +81,7 @@ fn the_same_rules_hold_both_ways() {
 }
 
 #[test]
-fn an_endpoint_that_a_crash_left_behind_is_not_believed() {
+fn client_ignores_the_endpoint_of_a_dead_broker() {
     let server = Server::start();
     let token = server.token("a");
     let endpoint = server.dir.path().join(".git/paw/endpoint.json");
@@ -94,7 +94,7 @@ fn an_endpoint_that_a_crash_left_behind_is_not_believed() {
 }
 
 #[test]
-fn waiting_at_the_log_ends_with_a_message_or_in_time() {
+fn client_waiting_on_the_log_returns_on_a_message_or_a_timeout() {
     let server = Server::start();
     let (token, other) = (server.token("a"), server.token("b"));
     server.broker.shutdown();
@@ -107,7 +107,7 @@ fn waiting_at_the_log_ends_with_a_message_or_in_time() {
 }
 
 #[test]
-fn whoever_waits_for_as_long_as_it_takes_goes_on_waiting_when_the_broker_ends() {
+fn client_keeps_waiting_when_the_broker_shuts_down() {
     let server = Server::start();
     let (token, other) = (server.token("a"), server.token("b"));
     let dir = server.dir.path();
@@ -119,7 +119,7 @@ fn whoever_waits_for_as_long_as_it_takes_goes_on_waiting_when_the_broker_ends() 
 }
 
 #[test]
-fn without_any_session_there_is_a_clear_error() {
+fn client_reports_a_missing_session() {
     let dir = tempfile::tempdir().unwrap();
     let error = operator(dir.path()).inbox(0, Duration::ZERO).unwrap_err();
     assert!(matches!(error, ClientError::NoSession), "{error}");
@@ -127,7 +127,7 @@ fn without_any_session_there_is_a_clear_error() {
 }
 
 #[test]
-fn the_session_that_was_used_last_is_written_to_unless_another_is_named() {
+fn client_uses_the_last_session_by_default() {
     let server = Server::start();
     let token = server.token("a");
     let dir = &server.dir;
@@ -143,7 +143,7 @@ fn the_session_that_was_used_last_is_written_to_unless_another_is_named() {
 }
 
 #[test]
-fn whoever_listens_hears_states_as_well_and_goes_on_when_the_broker_ends() {
+fn listener_gets_status_messages_and_survives_a_broker_shutdown() {
     let server = Server::start();
     let token = server.token("a");
     let (a, operator) = (client(server.dir.path(), "a", &token), operator(server.dir.path()));
@@ -168,7 +168,7 @@ fn whoever_listens_hears_states_as_well_and_goes_on_when_the_broker_ends() {
 }
 
 #[test]
-fn nobody_listens_with_a_token_of_another_session() {
+fn listener_with_a_token_of_another_session_is_refused() {
     let server = Server::start();
     let stranger = client(server.dir.path(), "a", &Token::from_text("not-a-token"));
     let listened = stranger.listen(0, |_| ControlFlow::Continue(()));
@@ -176,7 +176,7 @@ fn nobody_listens_with_a_token_of_another_session() {
 }
 
 #[test]
-fn whoever_follows_goes_on_when_the_broker_ends_and_misses_nothing() {
+fn follower_survives_a_broker_shutdown_and_misses_nothing() {
     let server = Server::start();
     let (token, other) = (server.token("a"), server.token("b"));
     let (a, b) = (client(server.dir.path(), "a", &token), client(server.dir.path(), "b", &other));
@@ -225,7 +225,7 @@ fn client_errors_about_tokens_suggest_a_command_and_mention_no_headers() {
 }
 
 #[test]
-fn a_commit_that_is_written_down_without_a_broker_is_followed_by_a_nudge_where_that_is_wanted() {
+fn a_commit_stored_without_a_broker_is_followed_by_a_request_to_verify() {
     let server = Server::start();
     let token = server.token("a");
     let dir = server.dir;

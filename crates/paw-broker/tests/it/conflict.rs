@@ -1,4 +1,4 @@
-//! The conflict radar: its judgement on real repositories, and its decisions against a simple model.
+//! Conflict detection: merge checks on real repositories, and the detector's decisions against a model.
 
 mod decisions;
 mod merge_check;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use paw_host::git::{ScratchRepo, WorktreeSnapshot, WorktreeSnapshotter};
 use paw_testkit::{Sandbox, TestRepo, git};
 
-/// A repository with a file of twenty lines, and worktrees beside it.
+/// A repository with a file of twenty lines, and worktrees next to it.
 struct Field {
     sandbox: Sandbox,
     repo: TestRepo,

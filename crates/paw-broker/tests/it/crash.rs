@@ -1,4 +1,4 @@
-//! A broker that is killed under load, again and again: whatever was acknowledged is there.
+//! A broker that is killed under load keeps every acknowledged message.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -19,10 +19,10 @@ use crate::server::{Http, SESSION, id, settings};
 
 const KILLS: usize = 50;
 const PUBLISHERS: usize = 4;
-/// Where the child's broker lives; set for the child alone.
+/// The directory of the child's broker. Set only for the child.
 const DIR: &str = "PAW_BROKER_CRASH_DIR";
 
-/// Not a test of its own: what the child process runs until it is killed.
+/// Not a test: the child process runs this until it is killed.
 #[test]
 fn child() {
     let Some(dir) = std::env::var_os(DIR) else { return };
@@ -36,7 +36,7 @@ fn spawn(dir: &Path) -> Child {
     run(dir, &mut Command::new(std::env::current_exe().unwrap()))
 }
 
-/// A child that may not write a file beyond `blocks` of half a KiB, and is told so by an error instead of a signal.
+/// A child whose files are limited to `blocks` of half a KiB. Above that it gets an error instead of a signal.
 fn spawn_confined(dir: &Path, blocks: u32) -> Child {
     let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
     run(dir, Command::new("sh").arg("-c").arg(script).arg(std::env::current_exe().unwrap()))
@@ -60,7 +60,7 @@ fn address_of(paw_dir: &PawDir, child: &Child) -> std::net::SocketAddr {
     endpoint.address().unwrap()
 }
 
-/// Publishes until the connection breaks, and notes what was acknowledged.
+/// Publishes until the connection breaks, and records what was acknowledged.
 fn publish(
     address: std::net::SocketAddr,
     token: Token,
@@ -68,7 +68,7 @@ fn publish(
     acknowledged: &Mutex<HashMap<u64, String>>,
     count: &AtomicUsize,
 ) {
-    // The broker may be dead before this one has begun.
+    // The broker may be dead already.
     let Ok(http) = Http::try_connect(address) else { return };
     let mut http = http.speaking(token);
     for number in 0..100_000 {
@@ -78,7 +78,7 @@ fn publish(
         match http.try_post("/publish", "application/json", body.as_bytes()) {
             Ok(answer) if answer.status == 202 => {
                 let before = acknowledged.lock().unwrap().insert(answer.seq(), text);
-                assert_eq!(before, None, "a number was given twice");
+                assert_eq!(before, None, "a sequence number was used twice");
                 count.fetch_add(1, Ordering::Relaxed);
             }
             _ => return,
@@ -106,7 +106,7 @@ fn token(paw_dir: &PawDir, session: &SessionId) -> Token {
 }
 
 #[test]
-fn on_a_disk_that_fills_nothing_is_acknowledged_that_is_not_stored() {
+fn a_full_disk_acknowledges_only_stored_messages() {
     let dir = tempfile::tempdir().unwrap();
     let paw_dir = PawDir::of(&dir.path().join(".git"));
     let session = SessionId::new(SESSION);
@@ -132,7 +132,7 @@ fn on_a_disk_that_fills_nothing_is_acknowledged_that_is_not_stored() {
 }
 
 #[test]
-fn killed_fifty_times_under_load_the_broker_loses_nothing_it_acknowledged() {
+fn a_broker_killed_fifty_times_under_load_loses_no_acknowledged_message() {
     let dir = tempfile::tempdir().unwrap();
     let paw_dir = PawDir::of(&dir.path().join(".git"));
     let session = SessionId::new(SESSION);
@@ -149,9 +149,11 @@ fn killed_fifty_times_under_load_the_broker_loses_nothing_it_acknowledged() {
                     publish(address, token, &format!("{round}-{publisher}"), acknowledged, count);
                 });
             }
-            // Every round dies at another moment.
+            // Each round kills the broker at a different time.
             let enough = 1 + round * 7 % 60;
-            wait_until("enough was acknowledged", || (count.load(Ordering::Relaxed) >= enough).then_some(()));
+            wait_until("enough messages were acknowledged", || {
+                (count.load(Ordering::Relaxed) >= enough).then_some(())
+            });
             child.kill().unwrap();
             child.wait().unwrap();
         });

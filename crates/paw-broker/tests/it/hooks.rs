@@ -1,4 +1,4 @@
-//! Commit signals, by real commits in real worktrees.
+//! Commit hooks, with real commits in real worktrees.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,7 +11,7 @@ use paw_testkit::{RunOutput, Sandbox, TestRepo, git, wait_until};
 
 use crate::server::Server;
 
-/// A repository with an agent's worktree. The program that is told of commits writes down what it is told.
+/// A repository with an agent's worktree. The program that the hook calls records its arguments.
 struct Hooked {
     sandbox: Sandbox,
     repo: TestRepo,
@@ -55,15 +55,16 @@ impl Hooked {
         fs::read_to_string(&self.told).unwrap_or_default().lines().map(str::to_owned).collect()
     }
 
-    /// The next commit that the program is told of.
+    /// The next commit that the hook reports.
     fn wait_for_signal(&self, count: usize) -> CommitSignal {
-        let told = wait_until("the program is told", || (self.told().len() >= count).then(|| self.told()));
+        let told =
+            wait_until("the hook calls the program", || (self.told().len() >= count).then(|| self.told()));
         let commit = told[count - 1].strip_prefix("__commit-signal ").unwrap().to_owned();
         CommitSignal::find(&self.tree, &commit).unwrap().unwrap()
     }
 }
 
-/// A hook of the user's that leaves a mark.
+/// A user's hook that leaves a mark.
 fn user_hook(path: &Path, interpreter: &str, body: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, format!("#!{interpreter}\n{body}\n")).unwrap();
@@ -75,7 +76,7 @@ fn files(signal: &CommitSignal) -> Vec<String> {
 }
 
 #[test]
-fn a_commit_in_the_agent_s_worktree_is_signalled_with_its_files() {
+fn a_commit_in_an_agents_worktree_is_reported_with_its_files() {
     let hooked = Hooked::new("feat/x");
     install(&hooked.setup()).unwrap();
     fs::write(hooked.tree.join("new file"), "x").unwrap();
@@ -90,7 +91,7 @@ fn a_commit_in_the_agent_s_worktree_is_signalled_with_its_files() {
 }
 
 #[test]
-fn a_commit_of_many_long_or_odd_names_is_told_as_far_as_a_broker_takes_it() {
+fn a_commit_with_many_files_is_reported_within_the_brokers_limit() {
     let server = Server::start();
     let mut agent = server.agent("feat-x");
     for name in ["x", "\u{1}"] {
@@ -112,7 +113,7 @@ fn a_commit_of_many_long_or_odd_names_is_told_as_far_as_a_broker_takes_it() {
 }
 
 #[test]
-fn commits_elsewhere_are_nobody_s_business() {
+fn commits_in_other_worktrees_are_not_reported() {
     let hooked = Hooked::new("feat/x");
     let other = hooked.sandbox.root().join("mine");
     hooked.repo.git(["worktree", "add", "--quiet", "-b", "mine", other.to_str().unwrap()]);
@@ -126,7 +127,7 @@ fn commits_elsewhere_are_nobody_s_business() {
 }
 
 #[test]
-fn hostile_branches_and_file_names_are_only_names() {
+fn hostile_branch_and_file_names_are_reported_unchanged() {
     let hooked = Hooked::new("feat/$(touch$IFS'pwned')`touch${IFS}pwned`;touch${IFS}pwned;'\"");
     let guard =
         Some(BranchName::new("feat/$(touch$IFS'pwned')`touch${IFS}pwned`;touch${IFS}pwned;'\"").unwrap());
@@ -142,7 +143,7 @@ fn hostile_branches_and_file_names_are_only_names() {
 }
 
 #[test]
-fn first_commits_merges_and_amends_name_what_they_changed() {
+fn root_commits_merges_and_amends_report_their_changed_files() {
     let hooked = Hooked::new("feat/x");
     install(&hooked.setup()).unwrap();
     git(&hooked.tree, ["switch", "--quiet", "--orphan", "fresh"]);
@@ -164,7 +165,7 @@ fn first_commits_merges_and_amends_name_what_they_changed() {
 }
 
 #[test]
-fn the_user_s_own_hooks_run_whatever_they_are_written_in() {
+fn the_users_hooks_run_in_any_language() {
     let hooked = Hooked::new("feat/x");
     let hooks = hooked.common_dir().join("hooks");
     user_hook(&hooks.join("pre-commit"), "/bin/sh", "touch ran-pre-commit");
@@ -183,10 +184,10 @@ fn the_user_s_own_hooks_run_whatever_they_are_written_in() {
 }
 
 #[test]
-fn hooks_that_live_elsewhere_run_too_even_if_they_moved_there_later() {
+fn hooks_in_another_hooks_path_run_even_if_it_is_set_later() {
     let hooked = Hooked::new("feat/x");
     install(&hooked.setup()).unwrap();
-    // As a tool does when it is installed: relative, in the worktree.
+    // A relative path in the worktree, as some tools set it.
     hooked.repo.git(["config", "core.hooksPath", ".husky/_"]);
     user_hook(&hooked.tree.join(".husky/_/pre-commit"), "/bin/sh", "touch ran-relative");
     assert_eq!(hooked.commit(&hooked.tree, &["-m", "one"]).code, 0);
@@ -202,7 +203,7 @@ fn hooks_that_live_elsewhere_run_too_even_if_they_moved_there_later() {
 }
 
 #[test]
-fn the_input_of_a_hook_reaches_it() {
+fn the_users_hook_gets_its_stdin() {
     let hooked = Hooked::new("feat/x");
     let hooks = hooked.common_dir().join("hooks");
     user_hook(&hooks.join("post-rewrite"), "/bin/sh", "cat > rewritten; echo \"$1\" >> rewritten");
@@ -214,7 +215,7 @@ fn the_input_of_a_hook_reaches_it() {
 }
 
 #[test]
-fn a_program_that_is_gone_or_never_ends_does_not_hold_a_commit() {
+fn a_missing_or_hanging_program_does_not_block_a_commit() {
     let hooked = Hooked::new("feat/x");
     hooked.sandbox.install_program("git paw", "#!/bin/sh\necho $$ > \"$HOME/pid\"\nexec sleep 600\n");
     install(&hooked.setup()).unwrap();
@@ -229,7 +230,7 @@ fn a_program_that_is_gone_or_never_ends_does_not_hold_a_commit() {
 }
 
 #[test]
-fn a_commit_on_another_branch_is_refused_only_where_that_is_wanted() {
+fn a_commit_on_another_branch_is_refused_only_with_a_guard() {
     let hooked = Hooked::new("feat/x");
     install(&hooked.setup()).unwrap();
     git(&hooked.tree, ["switch", "--quiet", "-c", "wrong"]);
@@ -249,7 +250,7 @@ fn a_commit_on_another_branch_is_refused_only_where_that_is_wanted() {
 }
 
 #[test]
-fn a_configuration_that_only_its_owner_may_read_stays_so_with_its_copies() {
+fn a_private_configuration_and_its_copies_stay_private() {
     let hooked = Hooked::new("feat/x");
     let config = hooked.common_dir().join("config");
     fs::set_permissions(&config, fs::Permissions::from_mode(0o600)).unwrap();
@@ -263,7 +264,7 @@ fn a_configuration_that_only_its_owner_may_read_stays_so_with_its_copies() {
 }
 
 #[test]
-fn uninstalling_gives_everything_back_to_the_byte() {
+fn uninstall_restores_the_configuration_byte_for_byte() {
     let hooked = Hooked::new("feat/x");
     let config = hooked.common_dir().join("config");
     let odd =
@@ -287,7 +288,7 @@ fn uninstalling_gives_everything_back_to_the_byte() {
 }
 
 #[test]
-fn what_others_changed_in_the_configuration_meanwhile_stays() {
+fn uninstall_keeps_other_changes_of_the_configuration() {
     let hooked = Hooked::new("feat/x");
     let config = hooked.common_dir().join("config");
     let before = fs::read_to_string(&config).unwrap();
@@ -298,7 +299,7 @@ fn what_others_changed_in_the_configuration_meanwhile_stays() {
 }
 
 #[test]
-fn the_last_agent_to_go_takes_the_hooks_along() {
+fn uninstalling_the_last_agent_removes_the_hooks() {
     let hooked = Hooked::new("feat/x");
     let other = hooked.sandbox.root().join("other");
     hooked.repo.git(["worktree", "add", "--quiet", "-b", "other", other.to_str().unwrap()]);
@@ -313,7 +314,7 @@ fn the_last_agent_to_go_takes_the_hooks_along() {
 }
 
 #[test]
-fn the_main_checkout_is_refused() {
+fn install_refuses_the_main_checkout() {
     let hooked = Hooked::new("feat/x");
     let error = install(&HookSetup { worktree: hooked.repo.root.clone(), ..hooked.setup() }).unwrap_err();
     assert!(matches!(error, HookError::NotLinked(_)), "{error}");

@@ -1,4 +1,4 @@
-//! Whoever means harm, or does not know better.
+//! Hostile and broken clients.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -24,7 +24,7 @@ fn raw(server: &Server, text: &str) -> crate::server::AnswerMessage {
 }
 
 #[test]
-fn without_a_token_there_is_a_hint_and_nothing_else() {
+fn requests_without_a_token_get_a_hint_and_no_data() {
     let server = Server::start();
     for (path, method) in [
         ("/publish", "POST"),
@@ -46,7 +46,7 @@ fn without_a_token_there_is_a_hint_and_nothing_else() {
 }
 
 #[test]
-fn a_wrong_a_revoked_and_another_sessions_token_are_unknown() {
+fn wrong_and_revoked_tokens_and_tokens_of_other_sessions_are_refused() {
     let server = Server::start();
     let mut a = server.agent("a");
     let old = a.token.clone().unwrap();
@@ -65,7 +65,7 @@ fn a_wrong_a_revoked_and_another_sessions_token_are_unknown() {
 }
 
 #[test]
-fn nobody_speaks_for_somebody_else() {
+fn agents_cannot_send_as_another_agent() {
     let server = Server::start();
     let mut a = server.agent("a");
     let forged = [
@@ -84,7 +84,7 @@ fn nobody_speaks_for_somebody_else() {
 }
 
 #[test]
-fn a_web_page_cannot_post_and_a_rebound_name_is_misdirected() {
+fn requests_from_web_pages_and_rebound_host_names_are_refused() {
     let server = Server::start();
     let token = server.token("a");
     let body = status("a").to_string();
@@ -123,10 +123,10 @@ fn a_web_page_cannot_post_and_a_rebound_name_is_misdirected() {
 }
 
 #[test]
-fn a_message_that_is_nested_too_deep_is_refused_and_one_that_is_not_can_be_read_by_everybody() {
+fn deeply_nested_messages_are_refused_and_the_deepest_accepted_one_is_readable() {
     let server = Server::start();
     let (mut a, b) = (server.agent("a"), server.token("b"));
-    // The message and its payload are two levels of it.
+    // The message and its payload are two of the levels.
     let nested = |levels: usize| {
         let (open, shut) = ("[".repeat(levels - 2), "]".repeat(levels - 2));
         format!(
@@ -143,7 +143,7 @@ fn a_message_that_is_nested_too_deep_is_refused_and_one_that_is_not_can_be_read_
 }
 
 #[test]
-fn bad_bodies_are_refused_with_the_right_code() {
+fn invalid_bodies_are_refused_with_the_right_status_code() {
     let server = Server::start();
     let mut a = server.agent("a");
     let json = "application/json";
@@ -182,14 +182,14 @@ fn bad_bodies_are_refused_with_the_right_code() {
 }
 
 #[test]
-fn a_body_without_a_length_is_cut_off_at_the_limit() {
+fn a_body_without_a_length_is_limited() {
     let server = Server::start();
     let mut a = server.agent("a");
     let more = "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n";
     a.send(a.head("POST", "/publish", more).as_bytes()).unwrap();
     let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000));
     for _ in 0..64 {
-        // The other side may hang up once it has said no.
+        // The server may close the connection after its response.
         if a.send(chunk.as_bytes()).is_err() {
             break;
         }
@@ -201,7 +201,7 @@ fn a_body_without_a_length_is_cut_off_at_the_limit() {
 }
 
 #[test]
-fn a_truncated_body_stores_nothing() {
+fn a_truncated_body_is_not_stored() {
     let server = Server::start();
     let mut a = server.agent("a");
     a.send(
@@ -214,7 +214,7 @@ fn a_truncated_body_stores_nothing() {
 }
 
 #[test]
-fn nonsense_instead_of_http_is_answered_or_dropped_and_the_next_one_is_served() {
+fn garbage_instead_of_http_does_not_affect_the_next_connection() {
     let server = Server::start();
     for bytes in [
         b"\x16\x03\x01\x02\x00".as_slice(),
@@ -236,12 +236,12 @@ fn raise_open_files() -> usize {
     let limits = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limits.maximum.map(|most| most.min(16_000)), ..limits };
     let allowed = setrlimit(Resource::Nofile, raised).map_or(limits.current, |()| raised.current);
-    // The other tests of this process need some too.
+    // The other tests of this process need some, too.
     usize::try_from(allowed.unwrap_or(16_000)).unwrap().saturating_sub(3000).clamp(450, 10_000)
 }
 
 #[test]
-fn ten_thousand_open_connections_do_not_keep_others_out() {
+fn ten_thousand_open_connections_do_not_block_new_ones() {
     let server = Server::with_limits(ServerLimits { connections: 200, ..ServerLimits::default() });
     let mut a = server.agent("a");
     assert_eq!(a.publish(&status("a")).status, 202);
@@ -253,7 +253,7 @@ fn ten_thousand_open_connections_do_not_keep_others_out() {
 }
 
 #[test]
-fn connections_beyond_the_limit_come_and_go_without_end() {
+fn connections_above_the_limit_replace_idle_ones() {
     let limits = ServerLimits { connections: 64, ..ServerLimits::default() };
     let server = Server::with_limits(limits);
     let mut kept = std::collections::VecDeque::new();
@@ -269,12 +269,12 @@ fn connections_beyond_the_limit_come_and_go_without_end() {
 }
 
 #[test]
-fn when_every_connection_is_at_work_a_new_one_is_told_so() {
+fn a_new_connection_gets_503_if_all_others_are_busy() {
     let limits = ServerLimits { connections: 3, ..ServerLimits::default() };
     let server = Server::with_limits(limits);
     let token = server.token("a");
-    wait_until("all are at work", || {
-        // One that is looked at before it asked something may have to go, so they start together and anew.
+    wait_until("all connections are busy", || {
+        // A connection may be closed before its first request, so all of them start together and retry.
         let mut waiting: Vec<Http> = (0..3).map(|_| server.connect().speaking(token.clone())).collect();
         for http in &mut waiting {
             http.send(http.head("GET", "/messages/a?wait=60", "").as_bytes()).ok()?;
@@ -288,20 +288,20 @@ fn when_every_connection_is_at_work_a_new_one_is_told_so() {
 }
 
 #[test]
-fn a_head_that_never_ends_is_dropped() {
+fn a_connection_with_an_incomplete_head_is_closed() {
     let server =
         Server::with_limits(ServerLimits { idle: Duration::from_millis(300), ..ServerLimits::default() });
     let mut stream = TcpStream::connect(server.address()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     stream.write_all(b"GET /status HTTP/1.1\r\nHost: 127").unwrap();
     let mut rest = Vec::new();
-    // It ends; whether with an answer or without one does not matter.
+    // The connection is closed, with or without a response.
     let _ = stream.read_to_end(&mut rest);
     assert!(!rest.starts_with(b"HTTP/1.1 200"));
 }
 
 #[test]
-fn other_machines_are_let_in_only_with_tokens() {
+fn binding_to_other_addresses_requires_tokens() {
     use paw_broker::broker::BrokerStartError;
     use paw_core::config::BrokerAuth;
     let dir = tempfile::tempdir().unwrap();

@@ -25,7 +25,7 @@ fn statuses(answer: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_published_message_is_accepted_empty_and_found_in_the_inboxes_of_the_others() {
+fn publish_returns_202_and_the_message_is_in_the_other_inboxes() {
     let server = Server::start();
     let (mut a, mut b) = (server.agent("feat-a"), server.agent("feat-b"));
     let answer = a.publish(&artifact("feat/a", "done"));
@@ -38,7 +38,7 @@ fn a_published_message_is_accepted_empty_and_found_in_the_inboxes_of_the_others(
 }
 
 #[test]
-fn an_agent_that_starts_late_finds_what_was_said_to_it() {
+fn an_agent_that_starts_late_finds_its_messages() {
     let server = Server::start();
     let answer = server.agent("supervisor").publish(&feedback("feat-later", "read the docs"));
     assert_eq!(answer.status, 202);
@@ -47,7 +47,7 @@ fn an_agent_that_starts_late_finds_what_was_said_to_it() {
 }
 
 #[test]
-fn the_last_number_never_goes_backwards_and_pages_follow_each_other() {
+fn last_seq_never_decreases_across_pages() {
     let server = Server::start();
     let (mut a, mut b) = (server.agent("a"), server.agent("b"));
     for number in 0..5 {
@@ -66,14 +66,14 @@ fn the_last_number_never_goes_backwards_and_pages_follow_each_other() {
 }
 
 #[test]
-fn a_long_poll_is_answered_when_something_comes_and_not_before() {
+fn a_long_poll_returns_when_a_message_arrives() {
     let server = Server::start();
     let (mut a, mut b) = (server.agent("a"), server.agent("b"));
     let waiting = thread::spawn(move || {
         let start = Instant::now();
         (b.get("/messages/b?wait=20").json(), start.elapsed())
     });
-    // A status is for nobody; the poll must sleep on.
+    // A status is in no inbox, so the poll keeps waiting.
     a.publish(&status("a", "working"));
     a.publish(&artifact("a", "done"));
     let (inbox, waited) = waiting.join().unwrap();
@@ -82,7 +82,7 @@ fn a_long_poll_is_answered_when_something_comes_and_not_before() {
 }
 
 #[test]
-fn a_long_poll_ends_empty_after_its_time_and_at_once_when_the_broker_ends() {
+fn a_long_poll_returns_empty_on_timeout_and_on_shutdown() {
     let server = Server::start();
     let (mut b, mut c) = (server.agent("b"), server.agent("c"));
     assert_eq!(
@@ -90,7 +90,7 @@ fn a_long_poll_ends_empty_after_its_time_and_at_once_when_the_broker_ends() {
         json!({"messages": [], "last_seq": 7, "more": false})
     );
     c.send(c.head("GET", "/messages/c?wait=60", "").as_bytes()).unwrap();
-    // The request is under way when its connection has read it; a second one tells.
+    // A second request shows that the server has read the first.
     assert_eq!(b.get("/status").status, 200);
     let start = Instant::now();
     let waiting = thread::spawn(move || c.answer());
@@ -102,7 +102,7 @@ fn a_long_poll_ends_empty_after_its_time_and_at_once_when_the_broker_ends() {
 }
 
 #[test]
-fn bad_questions_are_answered_with_their_texts() {
+fn invalid_requests_get_specific_errors() {
     let server = Server::start();
     let mut a = server.agent("a");
     let table = [
@@ -120,7 +120,7 @@ fn bad_questions_are_answered_with_their_texts() {
 }
 
 #[test]
-fn the_status_says_who_it_is_to_everybody_and_the_rest_to_those_who_are_known() {
+fn status_shows_agents_only_with_a_token() {
     let server = Server::start();
     let mut a = server.agent("a");
     let said = json!({"type": "agent.status", "agent_id": "a",
@@ -141,7 +141,7 @@ fn the_status_says_who_it_is_to_everybody_and_the_rest_to_those_who_are_known() 
 }
 
 #[test]
-fn the_log_has_everything_with_numbers_and_times() {
+fn log_endpoint_returns_all_messages_with_sequence_numbers_and_times() {
     let server = Server::start();
     let mut a = server.agent("a");
     a.publish(&status("a", "one"));
@@ -163,7 +163,7 @@ fn the_log_has_everything_with_numbers_and_times() {
 }
 
 #[test]
-fn without_tokens_anybody_may_say_anything_and_the_status_says_so() {
+fn auth_none_accepts_any_sender_and_status_reports_it() {
     let server = Server::without_tokens();
     let mut anybody = server.connect();
     assert_eq!(anybody.publish(&feedback("feat-x", "as the supervisor")).status, 202);
@@ -171,7 +171,7 @@ fn without_tokens_anybody_may_say_anything_and_the_status_says_so() {
 }
 
 #[test]
-fn a_worktree_to_watch_is_handed_on_when_the_right_one_asks() {
+fn watch_requests_require_a_privileged_caller() {
     let mut server = Server::start();
     let mut watches = server.broker.take_watches().unwrap();
     let body = json!({"agent_id": "feat/x", "worktree_path": "/w/x", "cli": "claude"}).to_string();
@@ -191,7 +191,7 @@ fn a_worktree_to_watch_is_handed_on_when_the_right_one_asks() {
 }
 
 #[test]
-fn a_commit_asks_the_supervisor_to_verify_it() {
+fn a_commit_message_is_followed_by_a_request_to_verify() {
     let server = Server::start_with(|settings| settings.nudge = true);
     let answer = server.agent("feat-a").publish(&artifact("feat-a", "committed"));
     assert_eq!(answer.seq(), 1);
@@ -207,7 +207,7 @@ fn a_commit_asks_the_supervisor_to_verify_it() {
 }
 
 #[test]
-fn a_question_asked_twice_is_stored_once_and_again_after_its_answer() {
+fn a_repeated_question_is_stored_once_until_it_is_answered() {
     let server = Server::start();
     let mut a = server.agent("a");
     let question = json!({"type": "agent.question", "agent_id": "a", "payload": {"question": "why?"}});

@@ -1,4 +1,4 @@
-//! What a session teaches, told by its messages.
+//! The learnings of a session, from its messages.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -22,7 +22,7 @@ fn settings() -> LearningsSettings {
     LearningsSettings::from_config(&LearningsConfig::default())
 }
 
-/// A session's log, and learnings that are told it.
+/// A session's log, and its learnings.
 struct Session {
     id: SessionId,
     log: Vec<Arc<StoredMessage>>,
@@ -36,7 +36,7 @@ impl Session {
         Self { id, log: Vec::new(), learnings }
     }
 
-    /// As after a crash: a new process that has nothing but the log.
+    /// As after a crash: a new process that has only the log.
     fn restarted(self, second: i64) -> Self {
         let mut learnings = Learnings::new(self.id.clone(), settings(), at(second));
         for stored in &self.log {
@@ -102,7 +102,7 @@ impl Session {
         self
     }
 
-    /// What is due, written to the file and into the log. Says whether the file changed, and what was published.
+    /// Writes what is due to the file and the log. Returns whether the file changed, and what was published.
     fn flush(&mut self, second: i64, repository: &Path) -> (bool, Vec<String>) {
         let flush = self.learnings.on_tick(at(second));
         self.keep(second, flush, repository)
@@ -127,7 +127,7 @@ impl Session {
     }
 }
 
-/// A session in which everything happens that teaches something.
+/// A session with every kind of learning.
 fn eventful(session: &mut Session) {
     session
         .meet(1, "in-flight", "conflict", ("feat-b", "feat-a"), &["src/lib.rs"])
@@ -156,7 +156,7 @@ fn eventful(session: &mut Session) {
 }
 
 #[test]
-fn everything_that_teaches_stands_in_the_file_in_order() {
+fn learnings_file_has_all_sections_in_order() {
     let dir = tempfile::tempdir().unwrap();
     let path = file::path(dir.path());
     let mut session = Session::new("paw-app-1");
@@ -207,7 +207,7 @@ fn everything_that_teaches_stands_in_the_file_in_order() {
     ");
 }
 
-/// One life of a process: what was learned is written when it ends.
+/// One run of a process: the learnings are written when it ends.
 fn live(dir: &Path, messages: Vec<Message>) -> (String, usize) {
     let log = log::open(&dir.join("broker.db")).unwrap();
     let bus = Bus::open(log, SessionId::new("s"), false).unwrap();
@@ -223,19 +223,19 @@ fn live(dir: &Path, messages: Vec<Message>) -> (String, usize) {
 }
 
 #[test]
-fn the_loop_begins_with_the_log_and_tells_nothing_twice() {
+fn learnings_loop_replays_the_log_and_publishes_nothing_twice() {
     let dir = tempfile::tempdir().unwrap();
     let mut session = Session::new("s");
     eventful(&mut session);
     let messages = session.log.iter().map(|stored| stored.message.clone()).collect();
     let (written, told) = live(dir.path(), messages);
     assert!(written.contains("- `cargo test` auto-approved 5 times"), "{written}");
-    assert_eq!(told, 9, "six of its own, and three that were there");
+    assert_eq!(told, 9, "six new learnings and three from the log");
     assert_eq!(live(dir.path(), Vec::new()), (written, told));
 }
 
 #[test]
-fn what_a_link_of_the_repository_leads_to_is_not_written() {
+fn learnings_are_not_written_through_a_symbolic_link() {
     let dir = tempfile::tempdir().unwrap();
     let mut session = Session::new("s");
     eventful(&mut session);
@@ -254,11 +254,11 @@ fn what_a_link_of_the_repository_leads_to_is_not_written() {
         assert!(error.to_string().ends_with("it is a symbolic link"), "{linked}: {error}");
     }
     assert_eq!(fs::read_to_string(outside.join("session-learnings.md")).unwrap(), "mine");
-    assert_eq!(fs::read_dir(outside).unwrap().count(), 1, "nothing was made there");
+    assert_eq!(fs::read_dir(outside).unwrap().count(), 1, "nothing was created there");
 }
 
 #[test]
-fn nothing_new_is_nothing_written_and_nothing_published() {
+fn nothing_is_written_or_published_without_news() {
     let dir = tempfile::tempdir().unwrap();
     let path = file::path(dir.path());
     let mut session = Session::new("s");
@@ -276,7 +276,7 @@ fn nothing_new_is_nothing_written_and_nothing_published() {
 }
 
 #[test]
-fn the_file_is_written_no_more_often_than_asked() {
+fn learnings_file_is_written_at_most_once_per_interval() {
     let dir = tempfile::tempdir().unwrap();
     let mut session = Session::new("s");
     session.meet(1, "in-flight", "conflict", ("a", "b"), &["x"]);
@@ -288,7 +288,7 @@ fn the_file_is_written_no_more_often_than_asked() {
 }
 
 #[test]
-fn a_killed_session_goes_on_where_the_file_ends() {
+fn a_killed_session_continues_where_the_file_ends() {
     let dir = tempfile::tempdir().unwrap();
     let path = file::path(dir.path());
     let mut session = Session::new("s");
@@ -309,7 +309,7 @@ fn a_killed_session_goes_on_where_the_file_ends() {
 }
 
 #[test]
-fn what_was_learned_and_not_yet_written_survives_a_kill() {
+fn unwritten_learnings_survive_a_kill() {
     let dir = tempfile::tempdir().unwrap();
     let mut session = Session::new("s");
     eventful(&mut session);
@@ -319,7 +319,7 @@ fn what_was_learned_and_not_yet_written_survives_a_kill() {
 }
 
 #[test]
-fn what_is_open_at_the_end_is_said_and_brought_up_to_date_after_a_resume() {
+fn unresolved_entries_are_written_at_the_end_and_updated_after_a_resume() {
     let dir = tempfile::tempdir().unwrap();
     let path = file::path(dir.path());
     let mut session = Session::new("s");
@@ -377,7 +377,7 @@ fn approvals_are_counted_in_one_line_and_published_once() {
 }
 
 #[test]
-fn several_sessions_and_people_write_one_file() {
+fn several_sessions_and_users_share_one_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = file::path(dir.path());
     fs::create_dir(path.parent().unwrap()).unwrap();
@@ -422,7 +422,7 @@ fn several_sessions_and_people_write_one_file() {
 }
 
 #[test]
-fn messages_of_other_sessions_teach_nothing() {
+fn messages_of_other_sessions_are_ignored() {
     let mut other = Session::new("other");
     eventful(&mut other);
     let mut learnings = Learnings::new(SessionId::new("mine"), settings(), at(0));
@@ -433,7 +433,7 @@ fn messages_of_other_sessions_teach_nothing() {
 }
 
 #[test]
-fn sentences_alone_teach_nothing() {
+fn the_text_of_messages_is_ignored() {
     let mut session = Session::new("s");
     let words = "[conflict-detector] in-flight conflict: file x is being modified by both you and b";
     session.say(1, "agent.question", "a", json!({"question": words}));
@@ -447,7 +447,7 @@ fn sentences_alone_teach_nothing() {
 }
 
 #[test]
-fn nobody_but_the_radar_says_who_collides() {
+fn conflict_reports_of_other_senders_are_ignored() {
     let mut session = Session::new("s");
     let facts = json!({"kind": "in-flight", "level": "conflict", "you": "a", "other": "b", "files": []});
     session.say(1, "agent.feedback", "a", json!({"from": "mallory", "errors": ["e"], "conflict": facts}));
@@ -470,12 +470,12 @@ fn force_off_keeps_learnings_in_the_file() {
 }
 
 proptest! {
-    // Every flush waits for the disk.
+    // Few cases: every flush waits for the disk.
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Whatever happens and whenever it is killed: a restart adds nothing that is there, and loses nothing.
+    /// A restart at any point neither repeats nor loses a line.
     #[test]
-    fn killed_anywhere_the_file_ends_the_same(
+    fn a_kill_at_any_point_leads_to_the_same_file(
         steps in proptest::collection::vec((0_usize..7, 0_usize..3, 0_usize..3), 0..40),
         kills in proptest::collection::vec(any::<bool>(), 40),
     ) {
@@ -517,7 +517,7 @@ proptest! {
     }
 
     #[test]
-    fn any_file_is_kept_line_by_line(text in "([#\\-< a-z]{0,12}\\n){0,12}") {
+    fn existing_lines_of_any_file_are_kept(text in "([#\\-< a-z]{0,12}\\n){0,12}") {
         let mut session = Session::new("s");
         session.meet(1, "in-flight", "conflict", ("a", "b"), &["x"]);
         let entries = session.learnings.entries();

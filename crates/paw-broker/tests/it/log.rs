@@ -1,4 +1,4 @@
-//! What is kept: across restarts, beside other processes, and on a disk that fills.
+//! The log: restarts, other processes, and the audit trail.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn intent(agent: &str) -> Value {
 }
 
 #[test]
-fn a_restart_keeps_messages_numbers_statuses_and_intents() {
+fn a_restart_keeps_messages_sequence_numbers_statuses_and_intents() {
     let server = Server::start();
     let mut a = server.agent("a");
     a.publish(&json!({"type": "agent.status", "agent_id": "a", "payload": {"status": "working", "modified_files": ["x"]}}));
@@ -47,7 +47,7 @@ fn a_restart_keeps_messages_numbers_statuses_and_intents() {
 }
 
 #[test]
-fn a_purged_session_is_gone_and_its_numbers_are_not_given_again() {
+fn a_purged_session_is_gone_and_its_sequence_numbers_are_not_reused() {
     let dir = tempfile::tempdir().unwrap();
     let log = log::open(&dir.path().join("db")).unwrap();
     let (one, two) = (SessionId::new("one"), SessionId::new("two"));
@@ -64,7 +64,7 @@ fn a_purged_session_is_gone_and_its_numbers_are_not_given_again() {
 }
 
 #[test]
-fn a_session_does_not_see_another_ones_messages() {
+fn a_session_does_not_see_messages_of_another_session() {
     let dir = tempfile::tempdir().unwrap();
     let log = log::open(&dir.path().join("db")).unwrap();
     let (one, two) = (SessionId::new("one"), SessionId::new("two"));
@@ -76,7 +76,7 @@ fn a_session_does_not_see_another_ones_messages() {
 }
 
 #[test]
-fn several_processes_may_write_and_the_broker_notices() {
+fn broker_delivers_messages_that_other_processes_wrote() {
     let server = Server::start();
     let path = server.dir.path().join(".git/paw/broker.db");
     let other = log::open(&path).unwrap();
@@ -96,7 +96,7 @@ fn several_processes_may_write_and_the_broker_notices() {
 }
 
 #[test]
-fn writers_in_many_threads_get_numbers_without_gaps_in_the_order_of_the_log() {
+fn concurrent_writers_get_consecutive_sequence_numbers() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("db");
     let session = SessionId::new("s");
@@ -118,7 +118,7 @@ fn writers_in_many_threads_get_numbers_without_gaps_in_the_order_of_the_log() {
 }
 
 #[test]
-fn memory_and_log_give_the_same_inbox() {
+fn cache_and_log_return_the_same_inbox() {
     let dir = tempfile::tempdir().unwrap();
     let log = log::open(&dir.path().join("db")).unwrap();
     let session = SessionId::new("s");
@@ -149,14 +149,14 @@ fn memory_and_log_give_the_same_inbox() {
 }
 
 #[test]
-fn two_brokers_of_one_repository_do_not_run_at_once() {
+fn a_second_broker_of_the_same_repository_does_not_start() {
     let server = Server::start();
     let error = paw_broker::Broker::start(crate::server::settings(server.dir.path())).unwrap_err();
     assert!(error.to_string().contains(server.broker.url()), "{error}");
 }
 
 #[test]
-fn files_with_secrets_are_private() {
+fn files_with_tokens_are_private() {
     use std::os::unix::fs::PermissionsExt as _;
     let server = Server::start();
     let dir = server.dir.path().join(".git/paw");
@@ -172,7 +172,7 @@ fn files_with_secrets_are_private() {
 }
 
 #[test]
-fn the_audit_trail_has_every_message_and_goes_on_after_a_restart() {
+fn the_audit_trail_has_every_message_and_continues_after_a_restart() {
     let server = Server::start();
     let path = server.dir.path().join(".git-paw/broker.log");
     let mut a = server.agent("a");
@@ -193,7 +193,7 @@ fn the_audit_trail_has_every_message_and_goes_on_after_a_restart() {
 }
 
 #[test]
-fn the_audit_trail_has_what_was_said_before_it_was_begun() {
+fn the_audit_trail_includes_messages_from_before_it_was_enabled() {
     let server = Server::start();
     let path = server.dir.path().join(".git-paw/broker.log");
     server.agent("a").publish(&intent("a"));

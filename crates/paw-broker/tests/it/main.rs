@@ -1,10 +1,10 @@
-//! The broker, tried from outside: real sockets, real files, real deaths.
+//! Integration tests of the broker, with real sockets, files and processes.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a test that meets the unexpected has to stop, and may touch files as anybody would"
+    reason = "tests may panic, and may use the file system directly"
 )]
 
 mod client;

@@ -1,4 +1,4 @@
-//! Messages on the wire: samples of every type, and everything that is none.
+//! Messages as JSON: samples of every type, and invalid messages.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -31,7 +31,7 @@ fn refuse(value: &Value) -> MessageError {
 }
 
 #[test]
-fn every_type_has_a_sample_that_is_read_and_written_back_as_it_was() {
+fn every_message_type_survives_a_round_trip() {
     let mut seen = BTreeSet::new();
     for (name, sample) in samples() {
         let message = read(&sample);
@@ -43,7 +43,7 @@ fn every_type_has_a_sample_that_is_read_and_written_back_as_it_was() {
 }
 
 #[test]
-fn every_sample_is_one_line_for_people() {
+fn every_message_type_displays_as_one_line() {
     let lines: Vec<_> = samples().iter().map(|(_, sample)| format!("{}\n", read(sample))).collect();
     insta::assert_snapshot!(lines.concat(), @"
     [supervisor] advanced-main: feat/auth → main (3f2a9c1)
@@ -63,7 +63,7 @@ fn every_sample_is_one_line_for_people() {
 }
 
 #[test]
-fn absent_lists_are_empty_and_an_intent_without_a_lifetime_has_one() {
+fn missing_lists_and_lifetimes_get_defaults() {
     let artifact = read(&json!({"type": "agent.artifact", "agent_id": "a", "payload": {"status": "done"}}));
     assert_eq!(artifact.to_json()["payload"], json!({"status": "done", "exports": [], "modified_files": []}));
     let intent =
@@ -74,7 +74,7 @@ fn absent_lists_are_empty_and_an_intent_without_a_lifetime_has_one() {
 }
 
 #[test]
-fn an_agent_may_call_itself_by_its_branch() {
+fn agent_ids_can_be_written_as_branches() {
     for (written, id) in
         [("feat/auth", "feat-auth"), ("Feat/My_Thing", "feat-my_thing"), ("main", "main"), ("a_b", "a_b")]
     {
@@ -92,7 +92,7 @@ fn an_agent_may_call_itself_by_its_branch() {
 }
 
 #[test]
-fn blank_missing_and_misshapen_fields_are_named() {
+fn errors_name_blank_missing_and_invalid_fields() {
     let with = |name: &str, payload: Value| json!({"type": name, "agent_id": "a", "payload": payload});
     let table = [
         (with("agent.status", json!({})), "field 'payload.status' is missing"),
@@ -136,7 +136,7 @@ fn blank_missing_and_misshapen_fields_are_named() {
         (json!({"type": "agent.status", "agent_id": "a"}), "field 'payload' is missing"),
         (json!({"agent_id": "a"}), "field 'type' is missing"),
         (json!({"type": "agent.status", "payload": {"status": "x"}}), "field 'agent_id' is missing"),
-        (json!([1]), "a message is a JSON object, not a list"),
+        (json!([1]), "a message must be a JSON object, not a list"),
         (
             json!({"type": "agent.advanced-main", "from": "supervisor", "merged_branch": "b", "new_main_sha": "s",
                 "base": "main", "merged_at": "yesterday"}),
@@ -170,14 +170,14 @@ fn an_unfilled_placeholder_is_refused_with_its_field() {
 }
 
 #[test]
-fn an_unknown_type_is_answered_with_the_known_ones() {
+fn the_error_for_an_unknown_type_lists_the_known_types() {
     let error = refuse(&json!({"type": "agent.song", "agent_id": "a", "payload": {}})).to_json();
     assert_eq!(error["known"], json!(Message::TYPES));
     assert!(error["error"].as_str().unwrap().starts_with("unknown message type 'agent.song'"));
 }
 
 #[test]
-fn a_line_for_people_holds_nothing_that_a_terminal_obeys() {
+fn displayed_messages_contain_no_terminal_codes() {
     let question = "a\u{1b}[2Jb\r\nc\u{202e}d\u{7}e\u{9b}f";
     let line = read(&json!({"type": "agent.question", "agent_id": "a", "payload": {"question": question}}))
         .to_string();
@@ -185,7 +185,7 @@ fn a_line_for_people_holds_nothing_that_a_terminal_obeys() {
 }
 
 #[test]
-fn what_is_no_json_is_refused_without_harm() {
+fn invalid_json_is_refused() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let nested =
         format!("{{\"type\":\"agent.status\",\"agent_id\":\"a\",\"payload\":{}", "{\"a\":".repeat(5000));
@@ -229,14 +229,14 @@ fn json_value() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn any_bytes_are_a_message_or_a_clear_error(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+    fn any_bytes_parse_as_a_message_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         if let Err(error) = Message::parse(&bytes) {
             prop_assert!(error.to_json()["error"].is_string());
         }
     }
 
     #[test]
-    fn any_payload_of_any_type_is_a_message_that_survives_or_a_clear_error(
+    fn any_payload_survives_a_round_trip_or_is_an_error(
         name in proptest::sample::select(Message::TYPES.to_vec()), agent in json_value(), payload in json_value(), more in json_value(),
     ) {
         let mut value = json!({"type": name, "agent_id": agent, "payload": payload});
@@ -253,7 +253,7 @@ proptest! {
     }
 
     #[test]
-    fn unknown_fields_of_every_sample_are_given_back(
+    fn unknown_fields_of_every_type_are_kept(
         extra in proptest::collection::vec(("x_[a-z]{1,6}", json_value()), 0..4), outside in any::<bool>(),
     ) {
         let extra: Map<String, Value> = extra.into_iter().collect();

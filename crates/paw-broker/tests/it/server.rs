@@ -1,4 +1,4 @@
-//! A broker in a directory of its own, and a bare HTTP connection to it.
+//! A broker in a temporary directory, and a plain HTTP connection to it.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -58,7 +58,7 @@ impl Server {
         self.restart_after(|| ())
     }
 
-    /// With something that happens while no broker runs.
+    /// Restarts the broker, and runs `meanwhile` while it is down.
     pub(crate) fn restart_after(self, meanwhile: impl FnOnce()) -> Self {
         self.broker.shutdown();
         meanwhile();
@@ -77,7 +77,7 @@ impl Server {
         self.broker.keyring().mint(&SessionId::new(SESSION), &id(agent)).unwrap()
     }
 
-    /// A connection that speaks for `agent`.
+    /// A connection with the token of `agent`.
     pub(crate) fn agent(&self, agent: &str) -> Http {
         let token = match agent {
             "operator" => self.broker.keyring().operator().unwrap(),
@@ -166,7 +166,7 @@ impl Http {
         self.answer()
     }
 
-    /// Reads one answer with a known length.
+    /// Reads one response with a known length.
     pub(crate) fn answer(&mut self) -> std::io::Result<AnswerMessage> {
         let mut line = String::new();
         self.stream.read_line(&mut line)?;

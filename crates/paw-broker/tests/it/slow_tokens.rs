@@ -22,7 +22,7 @@ use crate::server::{Http, SESSION, id};
 /// Longer than any wait of this test.
 const STUCK: Duration = Duration::from_secs(10);
 
-/// Gives the tokens of `log` once, and from then on only after a word on `released`.
+/// Returns the tokens of `log` once; later loads wait for a message on `released`.
 #[derive(Debug)]
 struct SlowTokens {
     log: Arc<dyn MessageLog>,
@@ -41,7 +41,7 @@ impl MessageLog for SlowTokens {
         self.log.load_tokens(session)
     }
 
-    // Nothing else is asked of a keyring's log.
+    // A keyring calls nothing else.
     fn begin(&self, _: &SessionId, _: Timestamp) -> Result<(), LogError> {
         Err(LogError::Closed)
     }
@@ -126,7 +126,7 @@ impl Slow {
 }
 
 #[test]
-fn unknown_tokens_do_not_stall_publishing_while_tokens_are_read_slowly() {
+fn unknown_tokens_do_not_block_publishing_while_tokens_load_slowly() {
     let server = Slow::start();
     let mut strangers: Vec<Http> = (0..4)
         .map(|number| {
@@ -137,13 +137,13 @@ fn unknown_tokens_do_not_stall_publishing_while_tokens_are_read_slowly() {
         })
         .collect();
     let reads = || server.tokens.reads.load(Ordering::SeqCst);
-    wait_until("an unknown token has the tokens read again", || (reads() > 1).then_some(()));
+    wait_until("an unknown token causes a load", || (reads() > 1).then_some(()));
     let mut agent = Http::connect(server.address).speaking(server.agent.clone());
     let status = json!({"type": "agent.status", "agent_id": "a", "payload": {"status": "working"}});
     for _ in 0..20 {
         assert_eq!(agent.publish(&status).status, 202);
     }
-    assert_eq!(reads(), 2, "one request reads, the others wait for it");
+    assert_eq!(reads(), 2, "one request loads, the others wait for it");
     assert_eq!(server.tokens.timed_out.load(Ordering::SeqCst), 0, "publishing waited for the tokens");
     drop(server.release);
     for stranger in &mut strangers {

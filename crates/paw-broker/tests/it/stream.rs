@@ -1,4 +1,4 @@
-//! Server-sent events, and readers that are slow.
+//! Server-sent events and slow readers.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn open(http: &mut Http, path: &str, more: &str) {
     assert_eq!((answer.status, answer.header("content-type")), (200, Some("text/event-stream")));
 }
 
-/// The next event: its id and what was said.
+/// The next event: its id and its message.
 fn event(http: &mut Http) -> (u64, String) {
     let mut number = None;
     loop {
@@ -35,7 +35,7 @@ fn event(http: &mut Http) -> (u64, String) {
 }
 
 #[test]
-fn events_come_as_they_happen_and_a_reader_goes_on_where_it_was() {
+fn events_are_streamed_and_a_reader_resumes_where_it_stopped() {
     let server = Server::start();
     let mut a = server.agent("a");
     a.publish(&artifact("before"));
@@ -53,7 +53,7 @@ fn events_come_as_they_happen_and_a_reader_goes_on_where_it_was() {
 }
 
 #[test]
-fn a_slow_reader_misses_nothing_and_holds_nobody_up() {
+fn a_slow_reader_misses_nothing_and_blocks_no_publisher() {
     let server = Server::start();
     let mut a = server.agent("a");
     let mut slow = server.agent("operator");
@@ -71,7 +71,7 @@ fn a_slow_reader_misses_nothing_and_holds_nobody_up() {
 }
 
 #[test]
-fn a_reader_that_stops_reading_is_let_go() {
+fn a_reader_that_stops_reading_is_disconnected() {
     let server =
         Server::with_limits(ServerLimits { unread: Duration::from_millis(300), ..ServerLimits::default() });
     let mut a = server.agent("a");
@@ -81,12 +81,12 @@ fn a_reader_that_stops_reading_is_let_go() {
     for number in 0..100 {
         assert_eq!(a.publish(&artifact(&format!("{number} {text}"))).status, 202);
     }
-    // More than any socket buffers is waiting. Whoever speaks to a connection that was closed is told so.
-    wait_until("the broker hung up", || stuck.send(b"x").is_err().then_some(()));
+    // More data is waiting than any socket buffers. A write to a closed connection fails.
+    wait_until("the broker closed the connection", || stuck.send(b"x").is_err().then_some(()));
 }
 
 #[test]
-fn whoever_follows_inside_misses_nothing_either() {
+fn a_subscription_misses_nothing() {
     let server = Server::start();
     let mut stream = server.broker.subscribe();
     let mut seen = 0;

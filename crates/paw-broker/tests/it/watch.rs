@@ -29,7 +29,7 @@ fn target(name: &str, worktree: &Path) -> WatchTarget {
 }
 
 impl Watched {
-    /// A repository with an ignore file, and one worktree that is watched.
+    /// A repository with an ignore file, and one watched worktree.
     fn new(change: impl FnOnce(&mut WatchSettings)) -> Self {
         let sandbox = Sandbox::new();
         let repo = sandbox.repo("app");
@@ -67,7 +67,7 @@ impl Watched {
         self.wait_for(&what, |report| (status_files(&report)? == files).then_some(()));
     }
 
-    /// Nothing is said, seen by a change that is said right after.
+    /// Asserts that nothing is reported, with a later change as a marker.
     fn assert_silent_until(&self, path: &str, also: &[&str]) {
         self.write(path, "marker");
         let mut expected: Vec<&str> = also.iter().copied().chain([path]).collect();

@@ -1,4 +1,4 @@
-//! What git says about two agents' work, uncommitted files included.
+//! Merge checks of two agents' work, including uncommitted files.
 
 use std::path::Path;
 
@@ -13,9 +13,9 @@ fn judge(field: &Field, a: &Path, b: &Path) -> MergeCheckResult {
     MergeChecker::default().check(&field.scratch, &[MergeQuery { pair, commits }]).remove(0)
 }
 
-fn clashes(verdict: MergeCheckResult) -> Vec<FileConflict> {
+fn conflicts(verdict: MergeCheckResult) -> Vec<FileConflict> {
     match verdict {
-        MergeCheckResult::Conflict(clashes) => clashes,
+        MergeCheckResult::Conflict(conflicts) => conflicts,
         other => panic!("no conflict: {other:?}"),
     }
 }
@@ -25,18 +25,18 @@ fn two(field: &Field) -> (std::path::PathBuf, std::path::PathBuf) {
 }
 
 #[test]
-fn edits_of_the_same_lines_conflict_and_the_lines_are_named_on_both_sides() {
+fn edits_of_the_same_lines_conflict_and_both_sides_list_the_lines() {
     let field = Field::new();
     let (a, b) = two(&field);
     let mine = format!("a new first line\n{}", lines(&[(10, "mine"), (11, "mine")]));
     write(&a, "src/lib.rs", &mine);
     write(&b, "src/lib.rs", &lines(&[(1, "far away"), (11, "theirs")]));
     commit_all(&b, "theirs");
-    let clashes = clashes(judge(&field, &a, &b));
-    assert_eq!(clashes.len(), 1);
-    assert_eq!((clashes[0].path.as_str(), clashes[0].conflict_type.as_str()), ("src/lib.rs", "contents"));
-    assert!(clashes[0].first.contains(&LineRange(11, 12)), "{clashes:?}");
-    assert!(clashes[0].second.contains(&LineRange(11, 11)), "{clashes:?}");
+    let conflicts = conflicts(judge(&field, &a, &b));
+    assert_eq!(conflicts.len(), 1);
+    assert_eq!((conflicts[0].path.as_str(), conflicts[0].conflict_type.as_str()), ("src/lib.rs", "contents"));
+    assert!(conflicts[0].first.contains(&LineRange(11, 12)), "{conflicts:?}");
+    assert!(conflicts[0].second.contains(&LineRange(11, 11)), "{conflicts:?}");
 }
 
 #[test]
@@ -51,27 +51,30 @@ fn edits_of_the_same_file_that_merge_are_clean() {
 }
 
 #[test]
-fn deletions_renames_and_directories_in_the_way_are_conflicts_too() {
+fn deletions_renames_and_file_directory_clashes_are_conflicts() {
     let field = Field::new();
     let (a, b) = two(&field);
     std::fs::remove_file(a.join("README.md")).unwrap();
     write(&b, "README.md", "changed\n");
-    // Renamed apart, so that no path but the old one is shared.
+    // Renamed to different names, so that only the old path is shared.
     std::fs::rename(a.join("src/lib.rs"), a.join("src/mine.rs")).unwrap();
     std::fs::rename(b.join("src/lib.rs"), b.join("src/theirs.rs")).unwrap();
     write(&a, "place", "a file\n");
     write(&b, "place/inside", "in a directory\n");
-    let clashes = clashes(judge(&field, &a, &b));
+    let conflicts = conflicts(judge(&field, &a, &b));
     let kind = |path: &str| {
-        clashes.iter().find(|clash| clash.path == path).map(|clash| clash.conflict_type.as_str())
+        conflicts
+            .iter()
+            .find(|conflict| conflict.path == path)
+            .map(|conflict| conflict.conflict_type.as_str())
     };
     assert_eq!(kind("README.md"), Some("modify/delete"));
-    assert_eq!(kind("place"), Some("file/directory"), "{clashes:?}");
-    assert!(clashes.iter().any(|clash| clash.conflict_type.starts_with("rename")), "{clashes:?}");
+    assert_eq!(kind("place"), Some("file/directory"), "{conflicts:?}");
+    assert!(conflicts.iter().any(|conflict| conflict.conflict_type.starts_with("rename")), "{conflicts:?}");
 }
 
 #[test]
-fn a_renamed_file_that_the_other_edits_merges() {
+fn a_rename_and_an_edit_of_the_same_file_merge() {
     let field = Field::new();
     let (a, b) = two(&field);
     std::fs::rename(a.join("src/lib.rs"), a.join("src/moved.rs")).unwrap();
@@ -80,17 +83,20 @@ fn a_renamed_file_that_the_other_edits_merges() {
 }
 
 #[test]
-fn two_new_files_of_one_name_conflict() {
+fn two_new_files_with_the_same_name_conflict() {
     let field = Field::new();
     let (a, b) = two(&field);
     write(&a, "new.rs", "mine\n");
     write(&b, "new.rs", "theirs\n");
-    let clashes = clashes(judge(&field, &a, &b));
-    assert_eq!((clashes[0].path.as_str(), clashes[0].first.as_slice()), ("new.rs", &[LineRange(1, 1)][..]));
+    let conflicts = conflicts(judge(&field, &a, &b));
+    assert_eq!(
+        (conflicts[0].path.as_str(), conflicts[0].first.as_slice()),
+        ("new.rs", &[LineRange(1, 1)][..])
+    );
 }
 
 #[test]
-fn an_agent_that_has_rebased_is_judged_from_where_both_now_begin() {
+fn a_rebased_agent_is_compared_from_the_new_merge_base() {
     let field = Field::new();
     let (a, b) = two(&field);
     write(&a, "src/lib.rs", &lines(&[(3, "mine")]));
@@ -103,7 +109,7 @@ fn an_agent_that_has_rebased_is_judged_from_where_both_now_begin() {
 }
 
 #[test]
-fn attributes_are_respected_and_merge_drivers_do_not_run() {
+fn merge_check_respects_attributes_and_runs_no_merge_driver() {
     let field = Field::new();
     let trap = field.sandbox.root().join("trapped");
     field.repo.git(["config", "merge.evil.driver", &format!("touch {}", trap.display())]);
@@ -121,7 +127,7 @@ fn attributes_are_respected_and_merge_drivers_do_not_run() {
 }
 
 #[test]
-fn a_commit_that_is_missing_spoils_only_its_own_pair() {
+fn a_missing_commit_makes_only_its_own_pair_unknown() {
     let field = Field::new();
     let (a, b) = two(&field);
     write(&a, "new", "x");

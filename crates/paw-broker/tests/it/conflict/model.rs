@@ -1,4 +1,4 @@
-//! The radar against a model that remembers everything and works out each answer from the beginning.
+//! The detector against a model that keeps the whole history and computes each result from the start.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use paw_broker::conflict::{ConflictCategory, ConflictLevel, ConflictReport, File
 use paw_core::config::ConflictConfig;
 use proptest::prelude::*;
 
-use super::decisions::{Tower, intent, status};
+use super::decisions::{TestDetector, intent, status};
 
 const AGENTS: [&str; 3] = ["a", "b", "c"];
 const FILES: [&str; 4] = ["x", "y", "d/one", "d/two"];
@@ -32,10 +32,10 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..40)
 }
 
-/// Who is told what about which file: kind, level, agents, path. A question counts once.
+/// A report: kind, level, agents, path. A question counts once.
 type Said = BTreeSet<(ConflictCategory, ConflictLevel, String, String, String)>;
 
-/// One second of the world: what everybody has and has announced.
+/// One second of the session: the files that each agent has changed and announced.
 #[derive(Debug, Clone, Default)]
 struct Second {
     at: i64,
@@ -77,7 +77,7 @@ impl Second {
     }
 }
 
-/// A condition over all snapshots so far: whether it is news now, whether it was just cleared, whether it is due.
+/// A condition over all snapshots so far: whether it is new, just cleared, or due for escalation.
 fn follow(snapshots: &[(i64, bool)]) -> (bool, bool, bool) {
     let (mut since, mut calm, mut asked) = (None, None, false);
     let mut now = (false, false, false);
@@ -159,9 +159,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn it_says_what_the_model_says(steps in steps()) {
+    fn detector_agrees_with_the_model(steps in steps()) {
         let config = ConflictConfig { window_seconds: u64::try_from(WINDOW).unwrap(), ..ConflictConfig::default() };
-        let mut tower = Tower::new(config);
+        let mut detector = TestDetector::new(config);
         let mut seconds: Vec<Second> = Vec::new();
         let mut now = Second::default();
         for step in steps {
@@ -170,7 +170,7 @@ proptest! {
                     let same = now.files.get(agent).cloned().unwrap_or_default() == *files;
                     now.files.insert(*agent, files.clone());
                     let names: Vec<&str> = files.iter().map(|file| FILES[*file]).collect();
-                    let said = tower.tell(status(AGENTS[*agent], &names));
+                    let said = detector.tell(status(AGENTS[*agent], &names));
                     if same {
                         prop_assert_eq!(said, []);
                         continue;
@@ -180,11 +180,11 @@ proptest! {
                 Step::Intent(agent, claims, ttl) => {
                     now.intents.insert(*agent, (claims.clone(), now.at + ttl));
                     let names: Vec<&str> = claims.iter().map(|claim| CLAIMS[*claim]).collect();
-                    tower.tell(intent(AGENTS[*agent], &names, u64::try_from(*ttl).unwrap()))
+                    detector.tell(intent(AGENTS[*agent], &names, u64::try_from(*ttl).unwrap()))
                 }
                 Step::Wait(wait) => {
                     now.at += wait;
-                    tower.wait(*wait)
+                    detector.wait(*wait)
                 }
             };
             seconds.push(now.clone());
@@ -192,20 +192,20 @@ proptest! {
         }
     }
 
-    /// With git asked about every change: whatever it answers, both sides hear the same, nothing is said twice in a
-    /// row, and what is cleared was there.
+    /// With a merge check for every change: whatever git answers, both agents get the same reports, none is repeated,
+    /// and only existing conflicts are cleared.
     #[test]
-    fn verdicts_in_any_order_keep_both_sides_even(steps in proptest::collection::vec((0..3_usize, 0..4_usize, 0..3_u8, 0..4_i64), 1..60)) {
-        let mut tower = Tower::new(ConflictConfig::default());
+    fn merge_results_in_any_order_reach_both_agents(steps in proptest::collection::vec((0..3_usize, 0..4_usize, 0..3_u8, 0..4_i64), 1..60)) {
+        let mut detector = TestDetector::new(ConflictConfig::default());
         let mut open: BTreeSet<(String, String, String)> = BTreeSet::new();
         for (number, (agent, files, verdict, wait)) in steps.into_iter().enumerate() {
-            let mut said = tower.work(AGENTS[agent], &number.to_string(), &FILES[..files]);
-            while !tower.asks.is_empty() {
-                let clash = FileConflict { path: FILES[0].into(), conflict_type: "contents".into(), first: Vec::new(), second: Vec::new() };
-                let verdict = [MergeCheckResult::Clean, MergeCheckResult::Unknown, MergeCheckResult::Conflict(vec![clash])][usize::from(verdict)].clone();
-                said.extend(tower.verdict(verdict));
+            let mut said = detector.work(AGENTS[agent], &number.to_string(), &FILES[..files]);
+            while !detector.asks.is_empty() {
+                let conflict = FileConflict { path: FILES[0].into(), conflict_type: "contents".into(), first: Vec::new(), second: Vec::new() };
+                let verdict = [MergeCheckResult::Clean, MergeCheckResult::Unknown, MergeCheckResult::Conflict(vec![conflict])][usize::from(verdict)].clone();
+                said.extend(detector.verdict(verdict));
             }
-            said.extend(tower.wait(wait));
+            said.extend(detector.wait(wait));
             for facts in said.iter().map(|message| ConflictReport::find(message).unwrap()) {
                 for file in facts.files {
                     let key = (facts.you.to_string(), facts.other.to_string(), file.path);
@@ -220,7 +220,7 @@ proptest! {
             for (you, other, path) in &open {
                 prop_assert!(open.contains(&(other.clone(), you.clone(), path.clone())));
             }
-            prop_assert!(tower.radar.next_tick().is_none_or(|at| at > tower.now));
+            prop_assert!(detector.inner.next_tick().is_none_or(|at| at > detector.now));
         }
     }
 }

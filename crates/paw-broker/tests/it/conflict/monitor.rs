@@ -1,4 +1,4 @@
-//! Watcher, radar and judge together, on two agents' worktrees.
+//! The conflict monitor, on the worktrees of two agents.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver};
@@ -15,14 +15,14 @@ use paw_testkit::wait_until;
 use super::{Field, commit_all, lines, write};
 
 struct Watch {
-    patrol: ConflictMonitor,
+    monitor: ConflictMonitor,
     signals: Receiver<ConflictMonitorEvent>,
 }
 
 impl Watch {
     fn over(field: &Field, worktrees: &[PathBuf]) -> Self {
         let mut settings =
-            WatchSettings::new(field.repo.root.join(".git"), field.sandbox.root().join("patrol"));
+            WatchSettings::new(field.repo.root.join(".git"), field.sandbox.root().join("monitor"));
         settings.bases = super::bases();
         let target = |worktree: &PathBuf| WatchTarget {
             agent: AgentId::new(worktree.file_name().unwrap().to_str().unwrap()).unwrap(),
@@ -33,15 +33,15 @@ impl Watch {
         let signal = move |signal| drop(sender.send(signal));
         let config = ConflictConfig::default();
         let targets = worktrees.iter().map(target);
-        let patrol =
+        let monitor =
             ConflictMonitor::start(SessionId::new("s"), config, settings, targets, [], signal).unwrap();
-        Self { patrol, signals }
+        Self { monitor, signals }
     }
 
-    /// The next two messages of the radar: one to each side.
+    /// The next two reports, one for each agent.
     fn next_pair(&self, level: ConflictLevel) -> [ConflictReport; 2] {
         [(); 2].map(|()| {
-            wait_until("the radar speaks", || {
+            wait_until("the detector reports", || {
                 let ConflictMonitorEvent::Publish(message) = self.signals.try_recv().ok()? else {
                     return None;
                 };
@@ -53,7 +53,7 @@ impl Watch {
     }
 
     fn wait_for_files(&self, agent: &str, files: &[&str]) {
-        wait_until("the watcher speaks", || {
+        wait_until("the watcher reports", || {
             let ConflictMonitorEvent::Publish(message) = self.signals.try_recv().ok()? else { return None };
             let Message::Status(status) = *message else { return None };
             (status.agent_id.as_str() == agent && status.files() == files).then_some(())
@@ -62,7 +62,7 @@ impl Watch {
 }
 
 #[test]
-fn two_agents_are_warned_before_they_collide_and_told_when_it_is_over() {
+fn monitor_warns_both_agents_of_a_conflict_and_clears_it() {
     let field = Field::new();
     let (a, b) = (field.worktree("a"), field.worktree("b"));
     let watch = Watch::over(&field, &[a.clone(), b.clone()]);
@@ -71,20 +71,20 @@ fn two_agents_are_warned_before_they_collide_and_told_when_it_is_over() {
     write(&b, "src/lib.rs", &lines(&[(15, "theirs")]));
     let [first, second] = watch.next_pair(ConflictLevel::Additive);
     assert_eq!((first.you.as_str(), second.you.as_str()), ("a", "b"));
-    // The list of files is the same; what is in them is not.
+    // The list of files is the same, but their contents differ.
     write(&b, "src/lib.rs", &lines(&[(3, "theirs")]));
     let [first, _] = watch.next_pair(ConflictLevel::Conflict);
     assert_eq!(first.files[0].path, "src/lib.rs");
     assert_eq!((first.files[0].your_lines[0].0, first.files[0].their_lines[0].0), (3, 3));
-    // Committing changes nothing about it; giving it up does.
+    // A commit does not resolve the conflict; reverting the edit does.
     commit_all(&a, "mine");
     write(&b, "src/lib.rs", &lines(&[(15, "theirs")]));
     watch.next_pair(ConflictLevel::Cleared);
-    drop(watch.patrol);
+    drop(watch.monitor);
 }
 
 #[test]
-fn an_agent_whose_worktree_goes_away_is_forgotten() {
+fn monitor_forgets_an_agent_whose_worktree_is_removed() {
     let field = Field::new();
     let (a, b) = (field.worktree("a"), field.worktree("b"));
     let watch = Watch::over(&field, &[a.clone(), b.clone()]);

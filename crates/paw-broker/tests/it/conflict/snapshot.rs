@@ -1,4 +1,4 @@
-//! A snapshot holds all of somebody's work and leaves no trace of itself.
+//! A snapshot contains all work in a worktree and leaves no trace.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -26,7 +26,7 @@ fn every_file(dir: &Path) -> BTreeSet<(PathBuf, Vec<u8>)> {
 }
 
 #[test]
-fn it_holds_dirty_staged_untracked_deleted_and_committed_files_by_their_own_paths() {
+fn snapshot_lists_dirty_staged_untracked_deleted_and_committed_files() {
     let field = Field::new();
     let tree = field.worktree("a");
     write(&tree, "committed.txt", "x");
@@ -46,12 +46,12 @@ fn it_holds_dirty_staged_untracked_deleted_and_committed_files_by_their_own_path
 }
 
 #[test]
-fn it_changes_nothing_in_the_repository_and_takes_no_lock() {
+fn snapshot_does_not_change_or_lock_the_repository() {
     let field = Field::new();
     let tree = field.worktree("a");
     write(&tree, "new.txt", "x");
     write(&tree, "src/lib.rs", &lines(&[(3, "three")]));
-    // Somebody holds the lock: a commit that is being written, or a git that died.
+    // Another git process holds the lock, or died with it.
     let lock = field.repo.root.join(".git/worktrees/a/index.lock");
     fs::write(&lock, "").unwrap();
     let before = (every_file(&field.repo.root.join(".git")), every_file(&tree));
@@ -64,7 +64,7 @@ fn it_changes_nothing_in_the_repository_and_takes_no_lock() {
 }
 
 #[test]
-fn looking_at_the_changed_paths_gives_the_same_tree_as_looking_at_everything() {
+fn snapshot_of_changed_paths_equals_snapshot_of_everything() {
     let field = Field::new();
     let tree = field.worktree("a");
     write(&tree, "dir/one", "1");
@@ -83,13 +83,13 @@ fn looking_at_the_changed_paths_gives_the_same_tree_as_looking_at_everything() {
 }
 
 #[test]
-fn an_edit_of_the_same_size_in_the_second_of_the_checkout_is_seen() {
+fn snapshot_detects_an_edit_of_the_same_size_within_a_second() {
     let field = Field::new();
     for round in 0..4 {
         let tree = field.worktree(&format!("a{round}"));
         let index = field.repo.root.join(format!(".git/worktrees/a{round}/index"));
         write(&tree, "src/lib.rs", &lines(&[(3, "LINE 3")]));
-        // Whatever the clock says, the file is as old as the index.
+        // The file gets the same time as the index.
         let time = fs::metadata(&index).unwrap().modified().unwrap();
         let whole =
             UNIX_EPOCH + std::time::Duration::from_secs(time.duration_since(UNIX_EPOCH).unwrap().as_secs());
@@ -100,7 +100,7 @@ fn an_edit_of_the_same_size_in_the_second_of_the_checkout_is_seen() {
 }
 
 #[test]
-fn hostile_names_are_just_names() {
+fn snapshot_accepts_hostile_file_names() {
     let field = Field::new();
     let tree = field.worktree("a");
     let hostile: [&[u8]; 6] = [b"-rf", b"a\nb", b"$(touch x)", b"\xff\xfe", b"\"quoted\"", b":(top)x"];
@@ -116,7 +116,7 @@ fn hostile_names_are_just_names() {
 }
 
 #[test]
-fn links_pipes_and_repositories_inside_do_not_stop_it() {
+fn snapshot_handles_links_pipes_and_nested_repositories() {
     let field = Field::new();
     let tree = field.worktree("a");
     fs::create_dir(tree.join("nested")).unwrap();
@@ -138,7 +138,7 @@ fn links_pipes_and_repositories_inside_do_not_stop_it() {
 }
 
 #[test]
-fn no_filter_runs_and_a_filtered_file_is_known_to_be_touched() {
+fn snapshot_lists_filtered_files_without_running_the_filter() {
     let field = Field::new();
     field.repo.commit_file(".gitattributes", "*.bin filter=evil\n", "attributes");
     field.repo.commit_file("a.bin", "pointer", "a filtered file");
@@ -155,7 +155,7 @@ fn no_filter_runs_and_a_filtered_file_is_known_to_be_touched() {
 }
 
 #[test]
-fn a_large_file_is_known_by_name_alone() {
+fn snapshot_lists_a_large_file_without_storing_it() {
     let field = Field::new();
     let tree = field.worktree("a");
     fs::File::create(tree.join("huge")).unwrap().set_len(64 << 20).unwrap();
@@ -165,7 +165,7 @@ fn a_large_file_is_known_by_name_alone() {
 }
 
 #[test]
-fn merged_work_is_no_longer_a_change() {
+fn snapshot_does_not_list_merged_work() {
     let field = Field::new();
     let tree = field.worktree("a");
     write(&tree, "new.txt", "x");
@@ -179,7 +179,7 @@ fn merged_work_is_no_longer_a_change() {
 }
 
 #[test]
-fn a_branch_without_a_commit_and_one_without_a_relative_are_looked_at_too() {
+fn snapshot_works_on_unborn_and_unrelated_branches() {
     let field = Field::new();
     let tree = field.worktree("a");
     git(&tree, ["switch", "--quiet", "--orphan", "nothing"]);
@@ -190,7 +190,7 @@ fn a_branch_without_a_commit_and_one_without_a_relative_are_looked_at_too() {
 }
 
 #[test]
-fn what_a_crash_left_behind_is_removed_and_what_lives_is_not() {
+fn scratch_repositories_of_dead_processes_are_removed() {
     let field = Field::new();
     let parent = field.sandbox.root().join("scratch");
     fs::create_dir_all(parent.join("scratch-dead/git")).unwrap();

@@ -1,4 +1,4 @@
-//! What is said about what happens in a worktree.
+//! The reports of the watcher about changes in a worktree.
 
 use std::fs;
 
@@ -24,7 +24,7 @@ fn a_changed_file_becomes_a_status_of_the_agent() {
 }
 
 #[test]
-fn files_in_new_directories_are_named_by_their_own_paths_and_go_when_they_are_deleted() {
+fn files_in_new_directories_are_reported_by_path_until_they_are_deleted() {
     let watched = Watched::new(|_| {});
     watched.write("deep/er/new.txt", "x");
     watched.wait_for_files(&["deep/er/new.txt"]);
@@ -39,7 +39,7 @@ fn files_in_new_directories_are_named_by_their_own_paths_and_go_when_they_are_de
 }
 
 #[test]
-fn ignored_files_and_our_own_are_nobody_s_business() {
+fn ignored_files_and_files_of_git_paw_are_not_reported() {
     let watched = Watched::new(|settings| settings.excluded = vec![".git-paw".into(), "AGENTS.md".into()]);
     fs::write(watched.repo.root.join(".git/info/exclude"), "*.tmp\n").unwrap();
     watched.wait_for_settled_rules();
@@ -53,7 +53,7 @@ fn ignored_files_and_our_own_are_nobody_s_business() {
 }
 
 impl Watched {
-    /// A change of the rules is a look at everything, which is reported only if something differs: so make it differ.
+    /// Changed rules cause a full scan, which is reported only if something differs. This makes something differ.
     fn wait_for_settled_rules(&self) {
         self.write("settle.tmp2", "x");
         self.wait_for_files(&["settle.tmp2"]);
@@ -63,23 +63,23 @@ impl Watched {
 }
 
 #[test]
-fn a_tracked_file_in_an_ignored_directory_counts() {
+fn a_tracked_file_in_an_ignored_directory_is_reported() {
     let watched = Watched::new(|_| {});
     watched.write("target/kept.txt", "x");
     watched.git(["add", "--force", "target/kept.txt"]);
     watched.git(["commit", "--quiet", "-m", "forced"]);
     watched.wait_for_files(&["target/kept.txt"]);
-    // From now on the directory is known to hold something.
+    // From now on the watcher knows that the directory has a tracked file.
     watched.write(".gitignore", "target/\n");
     watched.wait_for_files(&[".gitignore", "target/kept.txt"]);
     watched.write("target/ignored.txt", "x");
-    let before = watched.moment_after(|| watched.write("target/kept.txt", "changed"));
+    let before = watched.commit_after(|| watched.write("target/kept.txt", "changed"));
     assert!(!before.is_empty());
 }
 
 impl Watched {
-    /// The commit that is reported after something was done, whether or not a status comes with it.
-    fn moment_after(&self, act: impl FnOnce()) -> String {
+    /// The snapshot commit that is reported after `act`, with or without a status.
+    fn commit_after(&self, act: impl FnOnce()) -> String {
         act();
         self.wait_for("a look", |report| match report {
             WatchReport::Work(work) => Some(work.snapshot.commit),
@@ -89,7 +89,7 @@ impl Watched {
 }
 
 #[test]
-fn rules_that_change_are_obeyed_at_once() {
+fn changed_ignore_rules_apply_at_once() {
     let watched = Watched::new(|_| {});
     watched.write("notes.txt", "x");
     watched.wait_for_files(&["notes.txt"]);
@@ -104,15 +104,15 @@ fn rules_that_change_are_obeyed_at_once() {
 }
 
 #[test]
-fn committed_files_stay_changed_until_they_are_merged() {
+fn committed_files_are_reported_until_they_are_merged() {
     let watched = Watched::new(|_| {});
     watched.write("new.txt", "x");
     watched.wait_for_files(&["new.txt"]);
-    let moment = watched.moment_after(|| {
+    let commit = watched.commit_after(|| {
         watched.git(["add", "-A"]);
         watched.git(["commit", "--quiet", "-m", "one"]);
     });
-    assert!(!moment.is_empty(), "a commit is looked at");
+    assert!(!commit.is_empty(), "a commit causes a scan");
     watched.repo.git(["merge", "--quiet", "--ff-only", "feat/a"]);
     watched.wait_for_files(&[]);
 }
@@ -129,7 +129,7 @@ fn an_agent_that_edits_after_its_commit_is_working_again() {
 }
 
 #[test]
-fn switching_branches_and_resetting_is_noticed() {
+fn a_branch_switch_and_a_reset_are_reported() {
     let watched = Watched::new(|_| {});
     watched.git(["switch", "--quiet", "-c", "other"]);
     watched.git(["commit", "--quiet", "--allow-empty", "-m", "empty"]);
@@ -145,7 +145,7 @@ fn switching_branches_and_resetting_is_noticed() {
 }
 
 #[test]
-fn an_editor_that_replaces_the_file_is_seen() {
+fn a_replaced_file_is_reported() {
     let watched = Watched::new(|_| {});
     watched.write("src/.lib.rs.swp", "two\n");
     fs::rename(watched.tree.join("src/.lib.rs.swp"), watched.tree.join("src/lib.rs")).unwrap();
@@ -155,7 +155,7 @@ fn an_editor_that_replaces_the_file_is_seen() {
 }
 
 #[test]
-fn a_repository_inside_the_worktree_is_left_alone() {
+fn a_repository_inside_the_worktree_is_not_watched() {
     let watched = Watched::new(|_| {});
     fs::create_dir(watched.tree.join("inner")).unwrap();
     paw_testkit::git(&watched.tree.join("inner"), ["init", "--quiet"]);
@@ -166,7 +166,7 @@ fn a_repository_inside_the_worktree_is_left_alone() {
 }
 
 #[test]
-fn worktrees_come_and_go() {
+fn worktrees_are_added_and_removed() {
     let watched = Watched::new(|_| {});
     let other = watched.sandbox.root().join("b");
     watched.repo.git(["worktree", "add", "--quiet", "-b", "feat/b", other.to_str().unwrap()]);
@@ -192,7 +192,7 @@ fn a_thousand_files_at_once_are_one_status() {
         watched.write(&format!("many/{}/{number}.txt", number % 10), "x");
     }
     let mut statuses = 0;
-    wait_until("all are seen", || {
+    wait_until("all files are reported", || {
         let files = status_files(&watched.reports.try_recv().ok()?)?;
         statuses += 1;
         (files.len() == 1_000).then_some(())
@@ -201,7 +201,7 @@ fn a_thousand_files_at_once_are_one_status() {
 }
 
 #[test]
-fn only_worktrees_of_this_repository_are_watched() {
+fn watcher_refuses_worktrees_of_other_repositories() {
     let watched = Watched::new(|_| {});
     let foreign = watched.sandbox.repo("foreign");
     for path in [foreign.root.clone(), watched.tree.join("src"), "/".into(), "/nowhere".into()] {

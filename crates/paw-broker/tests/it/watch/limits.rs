@@ -1,4 +1,4 @@
-//! What happens where the machine has no more to give.
+//! The watcher at the limits of the machine.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use paw_testkit::wait_until;
 use super::Watched;
 
 #[test]
-fn without_watches_it_polls_and_says_so() {
+fn watcher_polls_if_it_has_no_watches_left_and_reports_it() {
     let watched = Watched::new(|settings| {
         settings.max_watches = 8;
         settings.poll_every = Duration::from_millis(200);
@@ -18,7 +18,7 @@ fn without_watches_it_polls_and_says_so() {
         watched.write(&format!("dir{number}/file"), "x");
     }
     let mut told = (false, false);
-    wait_until("polling is told", || {
+    wait_until("polling is reported", || {
         match watched.reports.try_recv().ok()? {
             WatchReport::Notice { text, .. } => told.0 |= text.contains("instead of watched"),
             WatchReport::Status(Message::Status(status)) => {
@@ -29,19 +29,19 @@ fn without_watches_it_polls_and_says_so() {
         (told == (true, true)).then_some(())
     });
     watched.write("late/file", "x");
-    wait_until("a poll sees it", || {
+    wait_until("a poll reports the file", || {
         let files = super::status_files(&watched.reports.try_recv().ok()?)?;
         files.contains(&"late/file".to_owned()).then_some(())
     });
 }
 
 #[test]
-fn our_copies_are_thrown_away_when_they_grow_and_work_goes_on() {
+fn watcher_replaces_its_scratch_repository_when_it_grows() {
     let watched = Watched::new(|settings| settings.max_scratch_bytes = 100);
     for round in 0..3 {
         let name = format!("file{round}");
         watched.write(&name, &"x".repeat(200));
-        wait_until("it is seen", || {
+        wait_until("the file is reported", || {
             let files = super::status_files(&watched.reports.try_recv().ok()?)?;
             files.contains(&name).then_some(())
         });
