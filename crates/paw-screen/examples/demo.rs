@@ -1,12 +1,12 @@
-//! The dashboard with a session that does not exist, for looking at it: `cargo run -p paw-screen --example demo`.
-#![allow(clippy::unwrap_used, reason = "nothing depends on a demonstration")]
+//! The dashboard with a sample session: `cargo run -p paw-screen --example demo`.
+#![allow(clippy::unwrap_used, reason = "this is a demo")]
 
 use paw_screen::dashboard::run::{DashboardChannels, run_on_terminal};
 use paw_screen::dashboard::{DashboardHost, DashboardOptions, OperatorAnswer};
 use tokio::sync::mpsc;
 
 #[path = "../tests/it/sample.rs"]
-#[allow(dead_code, reason = "the tests share it, and use more of it")]
+#[allow(dead_code, reason = "the tests use more of it")]
 mod sample;
 
 #[tokio::main(flavor = "current_thread")]

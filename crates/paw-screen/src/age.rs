@@ -1,4 +1,4 @@
-//! How long ago something was, in as few columns as it can be told, and when that text changes.
+//! Formats how long ago something was in few columns, and computes when that text changes.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -6,7 +6,7 @@ const MINUTE: i64 = 60;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
-/// `12s`, `5m`, `1h02m` or `3d`. What lies in the future, by another clock, is `0s` old.
+/// `12s`, `5m`, `1h02m` or `3d`. A time in the future, from another clock, is `0s`.
 pub fn text(since: Timestamp, now: Timestamp) -> String {
     let seconds = seconds(since, now);
     match seconds {
@@ -17,7 +17,7 @@ pub fn text(since: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// The first moment after `now` at which [`text`] reads differently.
+/// The first time after `now` at which [`text`] changes.
 pub fn next_change(since: Timestamp, now: Timestamp) -> Timestamp {
     let seconds = seconds(since, now);
     let step = match seconds {
@@ -44,19 +44,19 @@ mod tests {
     }
 
     #[test]
-    fn ages_are_told_in_the_largest_fitting_unit() {
-        let told = [0, 59, 60, 3_599, 3_600, 3_720, 86_399, 86_400, 300_000].map(|age| text(at(0), at(age)));
-        assert_eq!(told, ["0s", "59s", "1m", "59m", "1h00m", "1h02m", "23h59m", "1d", "3d"]);
+    fn text_uses_the_largest_fitting_unit() {
+        let texts = [0, 59, 60, 3_599, 3_600, 3_720, 86_399, 86_400, 300_000].map(|age| text(at(0), at(age)));
+        assert_eq!(texts, ["0s", "59s", "1m", "59m", "1h00m", "1h02m", "23h59m", "1d", "3d"]);
     }
 
     #[test]
-    fn a_moment_in_the_future_is_no_age() {
+    fn a_time_in_the_future_has_age_zero() {
         assert_eq!(text(at(100), at(0)), "0s");
     }
 
     proptest! {
         #[test]
-        fn the_text_stays_until_the_next_change_and_then_differs(age in 0_i64..200_000) {
+        fn next_change_is_when_the_text_changes(age in 0_i64..200_000) {
             let (since, now) = (at(1_000), at(1_000 + age));
             let next = next_change(since, now);
             prop_assert!(next > now);

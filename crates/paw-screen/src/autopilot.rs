@@ -1,7 +1,7 @@
-//! The navigator of autopilot: tags, tasks and the run at hand.
+//! The navigator of autopilot: tags, tasks and the current run.
 //!
-//! A [`NavigatorView`] and keys go in through [`NavigatorState::on_event`], which says what is to be done; [`draw`] paints the state. Where
-//! pictures come from and who carries commands out is joined in [`run`].
+//! [`NavigatorState::on_event`] takes views and keys and returns effects; [`draw`] renders the state. [`run`] connects
+//! them to a terminal, a source of views and a receiver of commands.
 
 mod draw;
 mod keys;

@@ -1,7 +1,7 @@
 //! The dashboard of a session.
 //!
-//! Updates and keys go in through [`DashboardState::on_event`], which says what is to be done; [`draw`] paints the state.
-//! Neither knows where updates come from or where answers go: that is joined in [`crate::run`].
+//! [`DashboardState::on_event`] takes updates and keys and returns effects; [`draw`] renders the state. [`run`] connects
+//! them to a terminal, a source of updates and a receiver of answers.
 
 mod draw;
 mod filter;

@@ -1,11 +1,11 @@
-//! What people look at: the dashboard of a session, the navigator of autopilot. Nothing here knows git or tmux.
+//! The terminal user interfaces: the dashboard of a session and the navigator of autopilot. Independent of git and tmux.
 //!
 //! - [`dashboard`] draws a [`paw_view::SessionView`], and a pure state machine turns keys into actions
-//! - [`autopilot`] the navigator: tags, tasks and the run at hand, the same way
-//! - [`source`] where updates come from and answers go to: the bus of this process, or a broker elsewhere
-//! - [`terminal`] raw mode and the alternate screen, given back however the program ends
-//! - [`text`] what strangers wrote, made harmless for a terminal
-//! - [`age`] how long ago something was, and when that text changes
+//! - [`autopilot`] does the same for the navigator: tags, tasks and the current run
+//! - [`source`] receives updates and sends answers: through the bus of this process, or a broker in another process
+//! - [`terminal`] enables raw mode and the alternate screen, and restores the terminal however the program ends
+//! - [`text`] sanitizes untrusted text for a terminal
+//! - [`age`] formats how long ago something was, and computes when that text changes
 
 pub mod age;
 pub mod autopilot;

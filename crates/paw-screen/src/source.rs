@@ -1,4 +1,4 @@
-//! Where updates come from and answers go to: the bus of this process, or a broker elsewhere on this machine.
+//! Receives updates and sends answers: through the bus of this process, or a broker in another process.
 
 pub mod remote;
 
@@ -14,10 +14,10 @@ use tokio::sync::mpsc;
 
 use crate::dashboard::{DashboardUpdate, OperatorAnswer};
 
-/// Messages read at once, so that a long history does not fill the memory.
+/// Messages per page, so that a long history does not fill the memory.
 const PAGE: PageLimit = PageLimit { messages: 256, bytes: 1 << 20 };
 
-/// Updates a view from the bus of this process until either is gone.
+/// Sends updates from the bus of this process until the bus or the view is closed.
 pub async fn follow_bus(bus: Arc<Bus>, updates: mpsc::Sender<DashboardUpdate>) -> Result<(), LogError> {
     let head = bus.head();
     let records = ViewEvent::Records { records: bus.records(), seq: head };
@@ -55,10 +55,10 @@ pub async fn answer_on_bus(
     }
 }
 
-/// The person in front of the screen is the operator, whichever way the answer goes.
+/// The message for an answer. The user of the dashboard is the operator.
 fn answer_message(answer: OperatorAnswer) -> Result<Message, message::MessageError> {
-    let mut said = message::AnswerMessage::new(answer.asker, AgentId::operator(), answer.text);
-    said.re = Some(answer.quoted);
-    // An answer that the broker would refuse is refused here, where the person can still change it.
-    Message::from_json(Message::from(said).to_json())
+    let mut message = message::AnswerMessage::new(answer.asker, AgentId::operator(), answer.text);
+    message.re = Some(answer.quoted);
+    // Reject what the broker would reject, while the user can still change it.
+    Message::from_json(Message::from(message).to_json())
 }

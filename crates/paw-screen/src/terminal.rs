@@ -1,4 +1,4 @@
-//! The user's terminal, taken over and given back however the program ends.
+//! The user's terminal in raw mode, restored however the program ends.
 
 use std::io::{self, BufWriter, IsTerminal as _, Stdout};
 use std::mem::ManuallyDrop;
@@ -13,7 +13,7 @@ use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 
-/// A terminal that cannot be drawn on.
+/// Why the terminal cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TerminalError {
     #[error("the dashboard needs a terminal")]
@@ -32,19 +32,19 @@ impl Diagnostic for TerminalError {
     }
 }
 
-/// What ratatui draws on.
+/// The ratatui backend.
 pub type Backend = CrosstermBackend<BufWriter<Stdout>>;
 
-/// The terminal in raw mode with an empty screen, until it is dropped.
+/// The terminal in raw mode with an empty alternate screen. Dropping this restores the terminal.
 #[derive(Debug)]
 pub struct RawTerminal {
-    /// Never dropped: it would speak to a terminal that may be gone, and panic. What it would do is done by `Taken`.
+    /// Never dropped, because its `drop` panics if the terminal was closed. `RestoreGuard` restores the terminal instead.
     pub terminal: ManuallyDrop<Terminal<Backend>>,
-    _taken: Taken,
+    _guard: RestoreGuard,
 }
 
-/// Whether there is something to give back. Static, because a panic knows nothing else.
-static TAKEN: AtomicBool = AtomicBool::new(false);
+/// Whether the terminal has to be restored. Static, so that the panic hook can read it.
+static IS_RAW: AtomicBool = AtomicBool::new(false);
 
 impl RawTerminal {
     pub fn open() -> Result<Self, TerminalError> {
@@ -53,39 +53,39 @@ impl RawTerminal {
         }
         restore_before_panics();
         terminal::enable_raw_mode()?;
-        TAKEN.store(true, Ordering::SeqCst);
-        let taken = Taken;
+        IS_RAW.store(true, Ordering::SeqCst);
+        let guard = RestoreGuard;
         execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste, cursor::Hide)?;
         let terminal = Terminal::new(CrosstermBackend::new(BufWriter::new(io::stdout())))?;
-        Ok(Self { terminal: ManuallyDrop::new(terminal), _taken: taken })
+        Ok(Self { terminal: ManuallyDrop::new(terminal), _guard: guard })
     }
 }
 
-/// Gives the terminal back, also when opening it fails half way.
+/// Restores the terminal when dropped, also if opening it fails halfway.
 #[derive(Debug)]
-struct Taken;
+struct RestoreGuard;
 
-impl Drop for Taken {
+impl Drop for RestoreGuard {
     fn drop(&mut self) {
-        give_back();
+        restore();
     }
 }
 
-/// The terminal as it was. A terminal that is gone needs nothing.
-fn give_back() {
-    if TAKEN.swap(false, Ordering::SeqCst) {
+/// Restores the terminal. Errors are ignored, because a closed terminal needs nothing.
+fn restore() {
+    if IS_RAW.swap(false, Ordering::SeqCst) {
         let _ = execute!(io::stdout(), DisableBracketedPaste, LeaveAlternateScreen, cursor::Show);
         let _ = terminal::disable_raw_mode();
     }
 }
 
-/// A message about a panic is of use only on a screen that shows it.
+/// Restores the terminal before a panic message is printed, so that the message is visible.
 fn restore_before_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            give_back();
+            restore();
             before(info);
         }));
     });

@@ -1,4 +1,4 @@
-//! What is typed, until nobody can type any more.
+//! Input events from the user's terminal, until the terminal is closed.
 
 use std::io;
 use std::pin::Pin;
@@ -11,16 +11,16 @@ use paw_host::terminal::{is_hung_up, wait_for_hangup};
 use tokio::sync::watch;
 use tokio_stream::Stream;
 
-/// Keys, pastes and sizes from the user's terminal. It ends with the terminal: crossterm would read that end again and
-/// again, and never come back.
+/// A stream of keys, pastes and resizes. It ends when the terminal is closed; crossterm alone would read the end of file
+/// in an endless loop.
 pub(crate) struct TerminalInput {
     events: EventStream,
-    gone: Pin<Box<dyn Future<Output = ()> + Send>>,
+    closed: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
 impl TerminalInput {
     pub(crate) fn new() -> Self {
-        Self { events: EventStream::new(), gone: Box::pin(hung_up()) }
+        Self { events: EventStream::new(), closed: Box::pin(wait_for_close()) }
     }
 }
 
@@ -34,23 +34,23 @@ impl Stream for TerminalInput {
     type Item = io::Result<Event>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if self.gone.as_mut().poll(cx).is_ready() || is_hung_up(io::stdin()) {
+        if self.closed.as_mut().poll(cx).is_ready() || is_hung_up(io::stdin()) {
             return Poll::Ready(None);
         }
         Pin::new(&mut self.events).poll_next(cx)
     }
 }
 
-/// One thread waits for it, however often somebody asks.
-async fn hung_up() {
-    static GONE: OnceLock<watch::Receiver<bool>> = OnceLock::new();
-    let gone = GONE.get_or_init(|| {
-        let (tell, gone) = watch::channel(false);
+/// Waits until the terminal is closed. All callers share one waiting thread.
+async fn wait_for_close() {
+    static CLOSED: OnceLock<watch::Receiver<bool>> = OnceLock::new();
+    let closed = CLOSED.get_or_init(|| {
+        let (sender, closed) = watch::channel(false);
         thread::spawn(move || {
             wait_for_hangup(io::stdin());
-            tell.send_replace(true);
+            sender.send_replace(true);
         });
-        gone
+        closed
     });
-    let _ = gone.clone().wait_for(|gone| *gone).await;
+    let _ = closed.clone().wait_for(|closed| *closed).await;
 }

@@ -1,20 +1,20 @@
-//! Text of agents as the screen draws it.
+//! Text from agents, sanitized for the screen.
 //!
 //! Agents write messages, and a file they read may control what they write. A [`Text`] holds no hidden character
 //! ([`paw_core::text::is_hidden`]) and no sequence whose width terminals disagree about, so the columns of a table
-//! stay aligned. Other than [`paw_core::text::line`] it drops what it cannot draw: every cell counts here.
+//! stay aligned. Unlike [`paw_core::text::line`] it drops what it cannot draw, because space is scarce.
 
 use std::fmt;
 
 use paw_core::text::{columns, is_hidden, strip_terminal_codes, width};
 use unicode_width::UnicodeWidthChar as _;
 
-/// How much of one text is kept: more than a dashboard shows.
+/// The most bytes of a text, which is more than a dashboard shows.
 const KEPT: usize = 16 * 1024;
-/// More marks than this on one letter are there to draw over other lines.
+/// The most combining marks per character. More could draw over other lines.
 const MARKS: usize = 2;
 
-/// A text that can be shown as it is. Only line breaks structure it.
+/// A text that is safe to display. Its only control characters are line breaks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Text(String);
 
@@ -85,7 +85,7 @@ fn neutral(raw: &str, line_break: char) -> String {
     kept
 }
 
-/// Beside what is hidden: keycaps and skin tones, because terminals disagree about the width of what they change.
+/// Hidden characters, keycaps and skin tones. Terminals disagree about the width of the latter two.
 fn is_dropped(c: char) -> bool {
     is_hidden(c) || matches!(c, '\u{20e3}' | '\u{1f3fb}'..='\u{1f3ff}')
 }
@@ -94,12 +94,12 @@ fn is_private(c: char) -> bool {
     matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10ffff}')
 }
 
-/// A flag is two of these; some terminals draw a flag, some draw letters, each in its own width.
+/// The letter of a regional indicator. Two of them make a flag, whose width differs between terminals.
 fn flag_letter(c: char) -> char {
     u8::try_from(u32::from(c) - 0x1f1e6).map_or('?', |offset| char::from(b'A' + offset))
 }
 
-/// The text in lines of at most `room` columns, broken at spaces where there are any.
+/// Wraps the text into lines of at most `room` columns, at spaces if possible.
 pub fn wrap(text: &str, room: usize) -> Vec<String> {
     let room = room.max(1);
     text.split('\n').flat_map(|line| wrap_line(line, room)).collect()
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn escape_sequences_controls_and_direction_marks_are_gone() {
+    fn text_drops_escape_sequences_controls_and_direction_marks() {
         assert_eq!(line("\u{1b}[1;31mred\u{1b}[0m\u{1b}]0;title\u{7}"), "red");
         assert_eq!(line("a\rb\u{8}c\u{0}d\u{85}e"), "abcde");
         assert_eq!(line("user\u{202e}txt.exe\u{2066}x\u{200f}"), "usertxt.exex");
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn emoji_keep_one_width_everywhere() {
+    fn text_reduces_emoji_to_one_width() {
         assert_eq!(line("\u{1f469}\u{200d}\u{1f4bb}"), "\u{1f469}\u{1f4bb}");
         assert_eq!(line("\u{1f1e9}\u{1f1ea}"), "DE");
         assert_eq!(line("\u{2764}\u{fe0f}"), "\u{2764}");
@@ -159,25 +159,25 @@ mod tests {
     }
 
     #[test]
-    fn piled_up_marks_are_thinned() {
+    fn text_limits_combining_marks() {
         assert_eq!(line("e\u{301}\u{302}\u{303}\u{304}x"), "e\u{301}\u{302}x");
     }
 
     #[test]
-    fn lines_are_kept_or_joined() {
+    fn new_keeps_line_breaks_and_line_joins_them() {
         assert_eq!(Text::new("a\r\n\tb").as_str(), "a\n b");
         assert_eq!(Text::new("a\u{2028}b").as_str(), "a\nb");
         assert_eq!(line("  a\n\n\tb  c "), "a b c");
     }
 
     #[test]
-    fn a_huge_text_is_cut() {
+    fn text_truncates_huge_input() {
         let text = Text::new(&"é".repeat(1_000_000));
         assert!(text.as_str().len() < KEPT + 8 && text.as_str().ends_with('…'));
     }
 
     #[test]
-    fn wrapping_breaks_at_spaces_and_inside_words_that_are_too_long() {
+    fn wrap_breaks_at_spaces_and_inside_long_words() {
         assert_eq!(wrap("the quick brown fox", 9), ["the quick", "brown fox"]);
         assert_eq!(wrap("abcdefgh ij", 4), ["abcd", "efgh", "ij"]);
         assert_eq!(wrap("a\n\nb", 4), ["a", "", "b"]);
@@ -186,7 +186,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_dangerous_is_left_of_any_text(raw in "(\\PC|\\pC|\u{1b}[\\[\\]a-z0-9;]?){0,60}") {
+        fn text_contains_no_hidden_characters(raw in "(\\PC|\\pC|\u{1b}[\\[\\]a-z0-9;]?){0,60}") {
             for text in [Text::new(&raw), Text::line(&raw)] {
                 for c in text.as_str().chars() {
                     prop_assert!(c == '\n' || !is_hidden(c), "{:?}", c);
@@ -196,7 +196,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_wrapped_fits_and_loses_only_spaces(raw in "\\PC{0,80}", room in 2_usize..30) {
+        fn wrapped_lines_fit_and_lose_only_spaces(raw in "\\PC{0,80}", room in 2_usize..30) {
             let text = Text::new(&raw);
             let lines = wrap(text.as_str(), room);
             prop_assert!(lines.iter().all(|line| width(line) <= room));

@@ -1,4 +1,4 @@
-//! The state, painted: a head, the list, the run, and the keys.
+//! Draws the navigator: a header, the list, the run, and the keys.
 
 use paw_core::text;
 use ratatui::Frame;
@@ -12,10 +12,10 @@ use super::view::{RunActivity, RunView, StatusLabel, TaskStatusKind, TaskView};
 use crate::dashboard::Theme;
 use crate::text::{Text, wrap};
 
-/// The most lines of the log beside the list.
+/// The most lines of the run's log.
 const LOG: usize = 8;
 
-/// Paints the whole screen.
+/// Draws the whole screen.
 pub fn draw(state: &NavigatorState, frame: &mut Frame<'_>) {
     let screen = frame.area();
     let (width, height) = (usize::from(screen.width), usize::from(screen.height));
@@ -40,7 +40,7 @@ pub fn draw(state: &NavigatorState, frame: &mut Frame<'_>) {
     }
 }
 
-/// A line that fits, with a mark where something is missing.
+/// Truncates a line to `width` columns, with a mark where text is missing.
 fn clipped(line: &Line<'_>, width: usize) -> Line<'static> {
     let mut left = width;
     let mut spans = Vec::new();
@@ -53,7 +53,7 @@ fn clipped(line: &Line<'_>, width: usize) -> Line<'static> {
 }
 
 fn head(state: &NavigatorState) -> Vec<Line<'static>> {
-    let Some(view) = &state.view else { return vec![Line::raw(" reading the tasks …")] };
+    let Some(view) = &state.view else { return vec![Line::raw(" loading tasks …")] };
     let pair =
         |name: &str, value: String| Line::from(vec![Span::styled(name.to_owned(), dim()), value.into()]);
     let tags = state.tags().len();
@@ -64,7 +64,7 @@ fn head(state: &NavigatorState) -> Vec<Line<'static>> {
     vec![
         pair(" Project: ", view.project.to_string()),
         pair(" Branch:  ", view.branch.to_string()),
-        pair(" TagView:     ", format!("{tag}{of}")),
+        pair(" Tag:     ", format!("{tag}{of}")),
         Line::default(),
     ]
 }
@@ -73,8 +73,8 @@ fn list(state: &NavigatorState, width: usize, room: usize) -> Vec<Line<'static>>
     let Some(view) = &state.view else { return Vec::new() };
     let rows = state.rows();
     if rows.is_empty() {
-        let why = view.trouble.as_ref().map_or_else(
-            || "no tasks in this tag: git paw tasks add \"…\" makes one".to_owned(),
+        let why = view.problem.as_ref().map_or_else(
+            || "no tasks in this tag: git paw tasks add \"…\" creates one".to_owned(),
             ToString::to_string,
         );
         let lines = wrap(&why, width.saturating_sub(2));
@@ -147,7 +147,7 @@ fn item(
     Line::from(spans)
 }
 
-/// Whether the run that is not over is about something of the tag that is shown.
+/// Whether an unfinished run of the visible tag matches `about`.
 fn runs_here(state: &NavigatorState, about: impl Fn(&RunView) -> bool) -> bool {
     let run = state.view.as_ref().and_then(|view| view.run.as_ref());
     let tag = state.shown_tag().map(|tag| tag.name.as_str());
@@ -166,7 +166,7 @@ fn run(state: &NavigatorState, most: usize) -> Vec<Line<'static>> {
     };
     let task = Text::line(&run.task);
     let mut lines = vec![Line::from(vec![
-        Span::styled(format!(" RunView of task {task}: "), Modifier::BOLD),
+        Span::styled(format!(" Run of task {task}: "), Modifier::BOLD),
         Span::styled(word.to_owned(), style.add_modifier(Modifier::BOLD)),
         Span::raw(format!(", {} of {} done", run.done, run.of)),
     ])];
@@ -182,7 +182,7 @@ fn run(state: &NavigatorState, most: usize) -> Vec<Line<'static>> {
     lines
 }
 
-/// What has just happened, and the keys.
+/// The notice, and the keys.
 fn bottom(state: &NavigatorState, width: usize, height: usize) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     if let Some(notice) = &state.notice {

@@ -1,4 +1,4 @@
-//! What keys do.
+//! The keys of the navigator.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
@@ -9,7 +9,7 @@ use super::view::{RunActivity, RunView, TaskStatusKind};
 const PAGE: usize = 10;
 
 impl NavigatorState {
-    /// Whether something that can be seen has changed.
+    /// Handles a key. Returns whether the screen has changed.
     pub(super) fn on_key(&mut self, key: KeyEvent, effects: &mut Vec<NavigatorEffect>) -> bool {
         if key.kind == KeyEventKind::Release {
             return false;
@@ -42,7 +42,7 @@ impl NavigatorState {
         }
         self.leaving = true;
         let task = self.run().map(|run| run.task.clone()).unwrap_or_default();
-        self.say(&format!("task {task} goes on: q again leaves"), false);
+        self.say(&format!("task {task} keeps running: press q again to leave"), false);
         true
     }
 
@@ -52,7 +52,7 @@ impl NavigatorState {
 
     fn start(&mut self, effects: &mut Vec<NavigatorEffect>) -> bool {
         let Some((tag, task)) = self.selected_task() else {
-            self.say("there is no task to start", false);
+            self.say("no task to start", false);
             return true;
         };
         let (tag, id) = (tag.name.clone(), task.id.clone());
@@ -70,9 +70,8 @@ impl NavigatorState {
                     effects.push(NavigatorEffect::Command(NavigatorCommand::Resume));
                     return false;
                 }
-                let text = format!(
-                    "task {task} is not finished: p goes on with it, git paw autopilot abort gives it up"
-                );
+                let text =
+                    format!("task {task} is not finished: p resumes it, git paw autopilot abort drops it");
                 self.say(&text, false);
             }
             _ if closed => self.say(&format!("task {id} is {status}"), false),
@@ -102,7 +101,7 @@ impl NavigatorState {
         let none = self.selected_task().is_none_or(|(_, task)| task.subtasks.is_empty());
         if none {
             self.say(
-                &format!("task {} has no subtasks: git paw tasks expand {0} makes some", key.task),
+                &format!("task {} has no subtasks: git paw tasks expand {0} creates them", key.task),
                 false,
             );
             return true;

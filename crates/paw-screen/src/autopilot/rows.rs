@@ -1,16 +1,16 @@
-//! The rows of the list: tasks, and the subtasks of those that are open.
+//! The rows of the list: tasks, and the subtasks of expanded tasks.
 
 use std::collections::{HashMap, HashSet};
 
 use super::view::TagView;
 
-/// Which row is meant, also when rows come and go around it. Ids can be there twice in a broken file, so the number of
-/// the one that is meant belongs to it.
+/// Identifies a row while rows are added and removed around it. A broken file can contain an id twice, so the key also
+/// counts occurrences of the id.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct RowKey {
     pub(super) task: String,
     pub(super) nth: usize,
-    /// The index of the subtask in its task.
+    /// The index of the subtask in its task, if the row is a subtask.
     pub(super) subtask: Option<usize>,
 }
 
@@ -23,7 +23,7 @@ impl RowKey {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TaskRow {
     pub(super) key: RowKey,
-    /// The index of its task in the tag.
+    /// The index of the task in its tag.
     pub(super) task: usize,
 }
 
@@ -43,14 +43,14 @@ pub(super) fn rows(tag: &TagView, open: &HashSet<RowKey>) -> Vec<TaskRow> {
     rows
 }
 
-/// Where the selected row stands now: itself, else its task, else where it last_index.
+/// The current index of the selected row: the row itself, else its task, else its last index.
 pub(super) fn selected_index(rows: &[TaskRow], selected: Option<&RowKey>, before: usize) -> usize {
     let find = |key: &RowKey| rows.iter().position(|row| row.key == *key);
     let found = selected.and_then(|key| find(key).or_else(|| find(&key.of_task())));
     found.unwrap_or(before).min(rows.len().saturating_sub(1))
 }
 
-/// The first row shown, so that the selected one is in view and the window is full.
+/// The first visible row, so that the selected one is visible and the window is full.
 pub(super) fn first_row(selected: usize, rows: usize, room: usize) -> usize {
     if room == 0 || rows <= room {
         return 0;

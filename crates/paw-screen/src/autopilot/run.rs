@@ -1,4 +1,4 @@
-//! The loop that joins a terminal, pictures and whoever carries commands out. It sleeps until something happens.
+//! The event loop of the navigator: terminal, views and commands. It sleeps until an event arrives.
 
 use std::io;
 
@@ -13,24 +13,24 @@ use super::{NavigatorCommand, NavigatorEffect, NavigatorEvent, NavigatorState, d
 use crate::terminal::{RawTerminal, TerminalError};
 use crate::terminal_input::TerminalInput;
 
-/// Why the view was closed.
+/// Why the navigator closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NavigatorExit {
     /// The user closed it.
     Closed,
-    /// The process was asked to end, or its terminal is gone.
+    /// The process was asked to stop, or its terminal was closed.
     Stopped,
 }
 
-/// What the view is joined to.
+/// The channels of the navigator.
 #[derive(Debug)]
 pub struct NavigatorChannels {
-    /// Pictures, and what became of commands.
+    /// Views, and the results of commands.
     pub events: mpsc::Receiver<NavigatorEvent>,
     pub commands: mpsc::Sender<NavigatorCommand>,
 }
 
-/// The user's terminal, taken once and given back when this is dropped.
+/// The user's terminal in raw mode, restored when this is dropped.
 #[derive(Debug)]
 pub struct NavigatorTerminal {
     screen: RawTerminal,
@@ -42,28 +42,28 @@ impl NavigatorTerminal {
         Ok(Self { screen: RawTerminal::open()?, keys: TerminalInput::new() })
     }
 
-    /// Shows the navigator until it is closed, the terminal is gone or a signal asks the process to end.
+    /// Shows the navigator until the user closes it, the terminal is closed, or a signal asks the process to stop.
     pub async fn run(
         &mut self,
         state: &mut NavigatorState,
-        wires: &mut NavigatorChannels,
+        channels: &mut NavigatorChannels,
     ) -> Result<NavigatorExit, TerminalError> {
         let stop = async {
-            // Without signal handlers there is still the terminal that goes away.
+            // If signal handlers cannot be installed, only closing the terminal remains.
             if wait_for_shutdown().await.is_err() {
                 std::future::pending::<()>().await;
             }
         };
-        Ok(run(&mut self.screen.terminal, state, &mut self.keys, wires, stop).await?)
+        Ok(run(&mut self.screen.terminal, state, &mut self.keys, channels, stop).await?)
     }
 }
 
-/// Runs a navigator on any terminal, with keys from anywhere.
+/// Runs a navigator on any terminal, with any source of keys.
 pub async fn run<B, K>(
     terminal: &mut Terminal<B>,
     state: &mut NavigatorState,
     keys: &mut K,
-    wires: &mut NavigatorChannels,
+    channels: &mut NavigatorChannels,
     stop: impl Future<Output = ()>,
 ) -> Result<NavigatorExit, B::Error>
 where
@@ -83,9 +83,9 @@ where
                 Some(Ok(_)) => continue,
                 Some(Err(_)) | None => return Ok(NavigatorExit::Stopped),
             },
-            told = wires.events.recv(), if events_open => {
-                events_open = told.is_some();
-                let Some(event) = told else { continue };
+            received = channels.events.recv(), if events_open => {
+                events_open = received.is_some();
+                let Some(event) = received else { continue };
                 event
             }
         };
@@ -95,14 +95,14 @@ where
                     terminal.draw(|frame| draw(state, frame))?;
                 }
                 NavigatorEffect::Repaint => terminal.clear()?,
-                NavigatorEffect::Command(command) => send_command(&wires.commands, command, state),
+                NavigatorEffect::Command(command) => send_command(&channels.commands, command, state),
                 NavigatorEffect::Quit => return Ok(NavigatorExit::Closed),
             }
         }
     }
 }
 
-/// Never waits: a pane that does not answer must not freeze the screen.
+/// Never waits: a slow receiver must not freeze the screen.
 fn send_command(
     commands: &mpsc::Sender<NavigatorCommand>,
     command: NavigatorCommand,

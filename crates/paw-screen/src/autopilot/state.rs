@@ -1,4 +1,4 @@
-//! What the navigator knows, and how a new view changes it. Keys are in `keys`.
+//! The state of the navigator, and how a new view changes it. `keys` handles keys.
 
 use std::collections::HashSet;
 
@@ -9,31 +9,31 @@ use super::view::{NavigatorView, TagView, TaskView};
 use crate::dashboard::Theme;
 use crate::text::Text;
 
-/// What happens to the navigator.
+/// An input of the navigator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NavigatorEvent {
     Key(KeyEvent),
     Resize,
     View(Box<NavigatorView>),
-    /// What became of an command.
+    /// The result of a command.
     CommandResult {
         text: String,
         alarming: bool,
     },
 }
 
-/// What is to be done about it.
+/// An output of the navigator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NavigatorEffect {
-    /// Something that can be seen has changed.
+    /// The screen has changed.
     Redraw,
-    /// Paint every cell anew: the terminal may show something else.
+    /// Clear the terminal and draw every cell, because other output may have overwritten it.
     Repaint,
     Command(NavigatorCommand),
     Quit,
 }
 
-/// What the pane beside the navigator is to do.
+/// A command for the executor pane next to the navigator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NavigatorCommand {
     Start { task: String, tag: String },
@@ -41,7 +41,7 @@ pub enum NavigatorCommand {
     Resume,
 }
 
-/// A remark above the keys, until the next one is pressed.
+/// A message above the keys, until the next key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Notice {
     pub(super) text: Text,
@@ -51,17 +51,17 @@ pub(super) struct Notice {
 #[derive(Debug)]
 pub struct NavigatorState {
     pub(super) theme: Theme,
-    /// Nothing until the first one has come.
+    /// `None` until the first view arrives.
     pub(super) view: Option<NavigatorView>,
-    /// The tag that somebody has selected.
+    /// The tag that the user selected.
     pub(super) tag: Option<String>,
     pub(super) open: HashSet<RowKey>,
     pub(super) selected: Option<RowKey>,
     pub(super) last_index: usize,
     pub(super) notice: Option<Notice>,
-    /// `q` was pressed while a task runs.
+    /// `q` was pressed while a task is running.
     pub(super) leaving: bool,
-    /// The task whose run was seen last.
+    /// The tag and task of the last run.
     run_of: Option<(String, String)>,
 }
 
@@ -104,7 +104,7 @@ impl NavigatorState {
         let first = self.view.is_none();
         let run_of = view.run.as_ref().map(|run| (run.tag.clone(), run.task.clone()));
         self.view = Some(view);
-        // A run that has begun is what people came to see.
+        // Select the task of a run that has just started.
         if run_of.is_some() && run_of != self.run_of && (first || self.is_working()) {
             self.show_run();
         }
@@ -117,7 +117,7 @@ impl NavigatorState {
         self.view.as_ref().is_some_and(NavigatorView::is_working)
     }
 
-    /// The task that somebody works on right now.
+    /// The task that is running right now.
     pub fn running_task(&self) -> Option<&str> {
         let run = self.view.as_ref()?.run.as_ref()?;
         (run.activity == super::view::RunActivity::Working).then_some(run.task.as_str())
@@ -140,7 +140,7 @@ impl NavigatorState {
         self.view.as_ref().map(|view| view.tags.as_slice()).unwrap_or_default()
     }
 
-    /// The index of the tag that is shown: the selected one, else the one that is meant, else the first.
+    /// The index of the visible tag: the selected one, else the default one, else the first.
     pub(super) fn tag_index(&self) -> usize {
         let named = |name: &str| self.tags().iter().position(|tag| tag.name == name);
         let selected = self.tag.as_deref().and_then(named);
@@ -169,7 +169,7 @@ impl NavigatorState {
         rows::selected_index(rows, self.selected.as_ref(), self.last_index)
     }
 
-    /// Remembers which row is selected before the list changes.
+    /// Keeps the selection on its row after the list has changed.
     pub(super) fn keep_selection(&mut self) {
         let rows = self.rows();
         self.last_index = self.selected_index(&rows);

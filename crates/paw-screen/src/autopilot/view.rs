@@ -1,19 +1,19 @@
-//! What there is to see, as plain data.
+//! The content of the navigator as plain data.
 
 use crate::text::Text;
 
-/// Everything at one moment.
+/// A snapshot of everything that the navigator shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NavigatorView {
     pub project: Text,
     pub branch: Text,
-    /// The tag that is meant where nobody has selected one.
+    /// The tag that is shown unless the user selects another one.
     pub tag: String,
     pub tags: Vec<TagView>,
-    /// Why there are no tasks to show, or what is wrong with them.
-    pub trouble: Option<Text>,
+    /// Why there are no tasks, or what is wrong with them.
+    pub problem: Option<Text>,
     pub run: Option<RunView>,
-    /// What the run has said last, the newest at the end.
+    /// The last lines of the run's log, newest last.
     pub log: Vec<Text>,
 }
 
@@ -41,7 +41,7 @@ pub struct SubtaskView {
     pub status: StatusLabel,
 }
 
-/// A status in its own word, and what it means.
+/// A status as it is stored, and its meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusLabel {
     pub text: Text,
@@ -57,27 +57,27 @@ pub enum TaskStatusKind {
     Dropped,
 }
 
-/// The run that is under way, or the last one.
+/// The current run, or the last one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunView {
     pub task: String,
     pub tag: String,
-    /// The subtask at hand.
+    /// The current subtask.
     pub subtask: Option<String>,
     /// `GREEN, attempt 2 of 3`
     pub phase: Text,
     pub done: usize,
     pub of: usize,
     pub activity: RunActivity,
-    /// It has a branch, and so something to lose.
+    /// The run has a branch, so its work must not be dropped by starting another run.
     pub has_branch: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunActivity {
-    /// Somebody is at it right now.
+    /// A process is working on it right now.
     Working,
-    /// It waits for somebody to go on with it.
+    /// The run waits to be resumed.
     Paused {
         why: Text,
     },

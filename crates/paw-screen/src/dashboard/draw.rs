@@ -1,4 +1,4 @@
-//! The state, painted. Every part gets its index from the plan and keeps to it.
+//! Draws the dashboard. Every part draws only inside its area of the layout.
 
 mod agents;
 mod bars;
@@ -18,10 +18,10 @@ use super::theme::Theme;
 use crate::text::wrap;
 use pen::Pen;
 
-/// Said while the view is hidden; the broker lives in the same process and goes on.
+/// Shown while the view is hidden. The broker keeps running in the same process.
 const HIDDEN: &str = "view hidden, broker still running; any key shows it again; git paw pause stops it";
 
-/// Paints the whole screen.
+/// Draws the whole screen.
 pub fn draw(state: &DashboardState, frame: &mut Frame<'_>) {
     let screen = frame.area();
     let buffer = frame.buffer_mut();
@@ -71,7 +71,7 @@ fn panel(state: &DashboardState, area: PanelArea, buffer: &mut Buffer) {
     }
 }
 
-/// A title and a line to the end of the panel.
+/// Draws a title and a line to the end of the panel.
 fn title(state: &DashboardState, panel: Panel, area: Rect, words: &[(String, bool)], buffer: &mut Buffer) {
     let theme = state.options.theme;
     let focused = state.focus() == panel && state.mode == Mode::Browse;
@@ -85,14 +85,14 @@ fn title(state: &DashboardState, panel: Panel, area: Rect, words: &[(String, boo
     pen.fill(theme.rule(), Theme::dim());
 }
 
-/// The selected row stands out in the panel that has the keys.
+/// Highlights the selected row in the focused panel.
 fn mark(state: &DashboardState, panel: Panel, row: Rect, selected: bool, buffer: &mut Buffer) {
     if selected && state.focus() == panel && state.mode == Mode::Browse {
         buffer.set_style(row, Modifier::REVERSED);
     }
 }
 
-/// Where the cursor stands in a line that is being typed.
+/// The position of the cursor in an input line.
 fn cursor_at(area: Rect, column: usize) -> Option<Position> {
     let x = area.x.checked_add(u16::try_from(column).ok()?)?;
     (x < area.right() && area.height > 0).then_some(Position { x, y: area.y })

@@ -3,14 +3,14 @@
 use paw_core::AgentId;
 use paw_view::{MessageKind, MessageView};
 
-/// Nothing selected means everything shown.
+/// The criteria for visible messages. An empty filter shows all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Filter {
     kinds: Vec<MessageKind>,
-    /// Only what this agent sent or received.
+    /// Only messages that this agent sent or received.
     agent: Option<AgentId>,
     search: String,
-    /// What is compared, in small letters.
+    /// The search text in lowercase.
     folded: String,
 }
 
@@ -71,7 +71,7 @@ impl Filter {
     }
 }
 
-/// The types have the keys `1` to `9` and `0`.
+/// The message type of a key, `1` to `9` and `0`.
 pub(super) fn kind_of_key(key: char) -> Option<MessageKind> {
     let index = match key.to_digit(10)? {
         0 => 9,

@@ -1,14 +1,14 @@
-//! One line that a person types.
+//! A single-line text input.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use paw_core::text;
 
 use crate::text::Text;
 
-/// More than this is no answer but a document.
+/// The most bytes of an input.
 const LIMIT: usize = 4_000;
 
-/// The text and where the cursor stands in it, in bytes, always between two characters.
+/// The text, and the byte position of the cursor, which is always between two characters.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct LineInput {
     text: String,
@@ -24,7 +24,7 @@ impl LineInput {
         &self.text
     }
 
-    /// What is pasted or typed; line breaks become spaces.
+    /// Inserts typed or pasted text. Line breaks become spaces.
     pub(super) fn insert(&mut self, raw: &str) {
         for c in Text::new(raw).as_str().chars() {
             if self.text.len() + c.len_utf8() > LIMIT {
@@ -36,7 +36,7 @@ impl LineInput {
         }
     }
 
-    /// Whether the key meant something to the line.
+    /// Handles a key. Returns whether the key has a meaning here.
     pub(super) fn on_key(&mut self, key: KeyEvent) -> bool {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
@@ -77,7 +77,7 @@ impl LineInput {
         self.cursor = start;
     }
 
-    /// The part of the line that is seen in so many columns, and the cursor's column in it.
+    /// The part of the line that is visible in `room` columns, and the cursor's column in it.
     pub(super) fn window(&self, room: usize) -> (String, usize) {
         if room == 0 {
             return (String::new(), 0);
@@ -86,7 +86,7 @@ impl LineInput {
         let mut start = 0;
         let mut used = text::width(head);
         let mut rest = head.chars();
-        // One column stays free for the cursor itself.
+        // Keep one column free for the cursor.
         while used >= room {
             let Some(c) = rest.next() else { break };
             used -= text::columns(c);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_edited_as_in_a_shell() {
+    fn input_supports_shell_editing_keys() {
         let mut input = LineInput::of("use bcrypt now");
         press(&mut input, KeyCode::Char('w'), KeyModifiers::CONTROL);
         press(&mut input, KeyCode::Char('w'), KeyModifiers::CONTROL);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cursor_is_always_in_the_window() {
+    fn window_contains_the_cursor() {
         let input = LineInput::of("日本語 and more words than fit");
         let (seen, column) = input.window(10);
         assert_eq!((seen.as_str(), column), (" than fit", 9));
@@ -144,7 +144,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_keys_leave_a_line_that_can_be_shown(
+        fn window_fits_after_any_keys(
             keys in proptest::collection::vec((0_usize..12, "\\PC"), 0..60), room in 0_usize..20,
         ) {
             let mut input = LineInput::default();

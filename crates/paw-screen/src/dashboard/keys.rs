@@ -1,4 +1,4 @@
-//! What keys do.
+//! The keys of the dashboard.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use paw_core::AgentId;
@@ -13,7 +13,7 @@ use super::state::{
 };
 
 impl DashboardState {
-    /// Whether something that can be seen has changed.
+    /// Handles a key. Returns whether the screen has changed.
     pub(super) fn on_key(&mut self, key: KeyEvent, effects: &mut Vec<DashboardEffect>) -> bool {
         if key.kind == KeyEventKind::Release {
             return false;
@@ -28,7 +28,7 @@ impl DashboardState {
             KeyCode::Char('c') if control && self.mode != Mode::Hidden => self.close(effects),
             _ => match std::mem::replace(&mut self.mode, Mode::Browse) {
                 Mode::Browse => self.on_browse_key(key, effects),
-                // Whatever wakes the view must not also do something in it.
+                // The key that shows the view again has no other effect.
                 Mode::Hidden => true,
                 Mode::Help { scroll } => self.on_overlay_key(key, scroll, |scroll| Mode::Help { scroll }),
                 Mode::Detail { subject, scroll } => self.on_detail_key(key, &subject, scroll),
@@ -177,7 +177,7 @@ impl DashboardState {
         true
     }
 
-    /// The question that is meant: the selected one, the selected agent's, or the one that waits longest.
+    /// Answers the selected question, else the selected agent's, else the oldest.
     fn reply_to_fitting(&mut self) -> bool {
         let index = self.selected(self.focus());
         let questions = self.questions();
@@ -208,7 +208,7 @@ impl DashboardState {
         true
     }
 
-    /// The text is offered again when the person returns to the question, or when it could not be sent.
+    /// Keeps the text for when the user returns to the question, or if it could not be sent.
     fn keep_draft(&mut self, question: u64, text: &str, sent: bool) {
         let is_open = |seq: &u64| self.view.questions.iter().any(|open| open.seq == *seq);
         self.drafts.retain(|seq, _| is_open(seq));
@@ -226,7 +226,7 @@ impl DashboardState {
             return false;
         };
         self.dismissed.insert(dismissed.seq);
-        self.say(format!("dismissed on this screen; {} was told nothing", dismissed.asker));
+        self.say(format!("dismissed on this screen; {} was not notified", dismissed.asker));
         true
     }
 
@@ -236,7 +236,7 @@ impl DashboardState {
             code => {
                 self.mode = mode(scroll);
                 let (rows, room) = overlay::extent(self);
-                // What scrolls is the first line, so the last page is the end.
+                // The scroll position is the first line, so it ends at the last page.
                 let Some(scroll) = scrolled(scroll, rows, room, code) else { return false };
                 self.mode = mode(scroll);
                 true
@@ -260,11 +260,11 @@ impl DashboardState {
             return self.reply(question);
         }
         self.mode = Mode::Detail { subject: subject.clone(), scroll };
-        self.say("nothing here waits for an answer".to_owned());
+        self.say("no open question here".to_owned());
         true
     }
 
-    /// A question that was answered already may be answered once more from its message.
+    /// An answered question can be answered again from its message.
     fn asked_again(&self, subject: &DetailSubject) -> Option<OpenQuestion> {
         let DetailSubject::Message(seq) = subject else { return None };
         let message = self.view.messages.iter().find(|message| message.seq == *seq)?;
@@ -309,7 +309,7 @@ impl DashboardState {
                 true
             }
             KeyCode::Enter if input.text().trim().is_empty() => {
-                self.say("an answer needs words; Esc goes back".to_owned());
+                self.say("the answer is empty; Esc goes back".to_owned());
                 self.mode = Mode::Reply { question, input };
                 true
             }
@@ -334,7 +334,7 @@ impl DashboardState {
     }
 }
 
-/// Where a key moves the selected row, when it is a key that moves.
+/// The row to which a key moves the selection, or `None` for other keys.
 fn moved(from: usize, rows: usize, page: usize, code: KeyCode) -> Option<usize> {
     let last = rows.saturating_sub(1);
     let page = page.max(2) - 1;

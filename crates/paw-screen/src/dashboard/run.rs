@@ -1,6 +1,6 @@
-//! The loop that joins a terminal, a stream of updates and the sender of answers.
+//! The event loop of the dashboard: terminal, updates and answers.
 //!
-//! It sleeps until something happens or an age on the screen reads differently, and paints only then.
+//! It sleeps until an event arrives or an age on the screen changes, and draws only then.
 
 use std::io;
 use std::time::Duration;
@@ -21,31 +21,31 @@ use super::{
 use crate::terminal::{RawTerminal, TerminalError};
 use crate::terminal_input::TerminalInput;
 
-/// Paintings follow each other no faster than this, however fast updates come.
+/// The minimum time between two frames.
 const FRAME: Duration = Duration::from_millis(33);
-/// Updates taken in between two looks at the keyboard.
+/// The most updates that are applied before keys are checked.
 const BATCH: usize = 256;
 
-/// Why the view was closed.
+/// Why the dashboard closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DashboardExit {
     /// The user closed it.
     Closed,
-    /// The program is about to end.
+    /// The process is stopping.
     Stopped,
-    /// There is no terminal any more.
+    /// The terminal was closed.
     TerminalGone,
 }
 
-/// What the view is joined to.
+/// The channels of the dashboard.
 #[derive(Debug)]
 pub struct DashboardChannels {
     pub updates: mpsc::Receiver<DashboardUpdate>,
     pub answers: mpsc::Sender<OperatorAnswer>,
 }
 
-/// Shows the dashboard on the user's terminal until it is closed, the terminal is gone, a signal asks the process to
-/// end, or `stop` resolves.
+/// Shows the dashboard on the user's terminal until the user closes it, the terminal is closed, a signal asks the process
+/// to stop, or `stop` resolves.
 pub async fn run_on_terminal(
     options: DashboardOptions,
     view: SessionView,
@@ -58,7 +58,7 @@ pub async fn run_on_terminal(
     let stop = async {
         tokio::select! {
             () = stop => {}
-            // Without signal handlers there is still `stop`.
+            // If signal handlers cannot be installed, only `stop` remains.
             Ok(()) = wait_for_shutdown() => {}
         }
     };
@@ -67,7 +67,7 @@ pub async fn run_on_terminal(
     Ok(end)
 }
 
-/// Runs a dashboard on any terminal, with keys from anywhere.
+/// Runs a dashboard on any terminal, with any source of keys.
 pub async fn run<B, K>(
     terminal: &mut Terminal<B>,
     mut state: DashboardState,
@@ -85,15 +85,15 @@ where
     let mut batch = Vec::with_capacity(BATCH);
     let mut events = Vec::new();
     let mut due = Some(Instant::now());
-    let mut painted = Instant::now();
+    let mut drawn_at = Instant::now();
     loop {
         let wake = state.next_wake().map(|wake| until(wake, clock()));
         tokio::select! {
             biased;
             () = &mut stop => return Ok(DashboardExit::Stopped),
-            () = sleep_until(due.unwrap_or(painted)), if due.is_some() => {
+            () = sleep_until(due.unwrap_or(drawn_at)), if due.is_some() => {
                 terminal.draw(|frame| draw(&state, frame))?;
-                painted = Instant::now();
+                drawn_at = Instant::now();
                 due = None;
             }
             key = keys.next() => match key {
@@ -109,7 +109,7 @@ where
         for event in events.drain(..) {
             for effect in state.on_event(event, clock()) {
                 match effect {
-                    DashboardEffect::Redraw => due = due.or(Some(painted + FRAME)),
+                    DashboardEffect::Redraw => due = due.or(Some(drawn_at + FRAME)),
                     DashboardEffect::Repaint => terminal.clear()?,
                     DashboardEffect::Answer(answer) => {
                         hand_over(&channels.answers, answer, &mut state, clock())
@@ -121,7 +121,7 @@ where
     }
 }
 
-/// Never waits: a carrier that does not keep up must not freeze the screen.
+/// Never waits: a slow receiver must not freeze the screen.
 fn hand_over(
     answers: &mpsc::Sender<OperatorAnswer>,
     answer: OperatorAnswer,
@@ -146,7 +146,7 @@ fn of_input(input: TerminalEvent) -> Option<DashboardEvent> {
     }
 }
 
-/// How long it is until then, rounded up so that the moment has surely come.
+/// The time until `then`, rounded up, so that `then` has passed after it.
 fn until(then: Timestamp, now: Timestamp) -> Duration {
     let left = then.duration_since(now);
     Duration::try_from(left).unwrap_or_default() + Duration::from_millis(1)

@@ -1,6 +1,6 @@
-//! Which row of a panel is selected, also when rows come and go around it.
+//! The selected row of a panel, which stays selected while rows are added and removed.
 
-/// A index in a list of things that have keys.
+/// The selected item of a list, by key and by index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Selection<K> {
     key: Option<K>,
@@ -14,7 +14,7 @@ impl<K> Default for Selection<K> {
 }
 
 impl<K: PartialEq> Selection<K> {
-    /// Where the selected thing stands now; where it stood, when it is gone.
+    /// The current index of the selected item, or its last index if it was removed.
     pub(super) fn index(&self, keys: impl ExactSizeIterator<Item = K>) -> usize {
         let last = keys.len().saturating_sub(1);
         let found = self.key.as_ref().and_then(|selected| {
@@ -28,13 +28,13 @@ impl<K: PartialEq> Selection<K> {
         *self = Self { key, index };
     }
 
-    /// Keeps hold of what is selected before the list changes.
+    /// Whether an item is selected.
     pub(super) fn is_set(&self) -> bool {
         self.key.is_some()
     }
 }
 
-/// The first row shown, so that the selected one is in view and the window is full.
+/// The first visible row, so that the selected one is visible and the window is full.
 pub(super) fn first_row(selected: usize, rows: usize, room: usize) -> usize {
     if room == 0 || rows <= room {
         return 0;
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_chosen_row_is_followed_and_a_gone_one_leaves_its_place() {
+    fn selection_follows_its_item_and_keeps_the_index_of_a_removed_one() {
         let mut cursor = Selection::default();
         cursor.set(1, Some("b"));
         assert_eq!(cursor.index(["x", "a", "b"].into_iter()), 2);
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_holds_the_chosen_row_and_no_empty_lines() {
+    fn first_row_keeps_the_selected_row_visible_and_the_window_full() {
         for (selected, rows, room) in [(0, 10, 4), (9, 10, 4), (5, 10, 4), (3, 4, 4), (0, 0, 3), (7, 8, 1)] {
             let first = first_row(selected, rows, room);
             assert!(first <= selected && selected < first + room.max(1), "{selected} {rows} {room}");

@@ -1,4 +1,4 @@
-//! The view, what the person does with it, and how updates change both. Keys are in `browse`.
+//! The state of the dashboard, and how updates change it. `keys` handles keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use super::theme::Theme;
 use crate::age;
 use crate::text::{Text, wrap};
 
-/// What happens to the dashboard.
+/// An input of the dashboard.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DashboardEvent {
     Key(KeyEvent),
@@ -31,51 +31,51 @@ pub enum DashboardEvent {
     Wake,
 }
 
-/// Something that did not come from the keyboard.
+/// An event that did not come from the terminal.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DashboardUpdate {
     View(ViewEvent),
-    /// An answer could not be sent; its question is still open.
+    /// An answer could not be sent, so its question is still open.
     AnswerFailed {
         question: u64,
         reason: Text,
     },
     /// The connection to the broker is disconnected, and why.
     Disconnected(Text),
-    /// The broker answers again.
+    /// The broker is connected again.
     Connected,
 }
 
-/// What is to be done about it.
+/// An output of the dashboard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DashboardEffect {
-    /// Something that can be seen has changed.
+    /// The screen has changed.
     Redraw,
-    /// Paint every cell anew: the terminal may show something else.
+    /// Clear the terminal and draw every cell, because other output may have overwritten it.
     Repaint,
     /// Publish an answer.
     Answer(OperatorAnswer),
-    /// Close the view for good.
+    /// Close the dashboard.
     Quit,
 }
 
-/// What a person answered to which question.
+/// The user's answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperatorAnswer {
     /// The sequence number of the question.
     pub question: u64,
     pub asker: AgentId,
-    /// The question, word for word.
+    /// The text of the question.
     pub quoted: String,
     pub text: String,
 }
 
-/// Where the view is at host, which decides what `q` does.
+/// The process that shows the dashboard, which decides what `q` does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DashboardHost {
-    /// In the process of the broker: closing the view must not end it.
+    /// The session's own process, which also runs the broker: `q` only hides the view.
     Session,
-    /// Attached from another terminal: closing the view ends only the view.
+    /// A separate process in another terminal: `q` closes it.
     Attached,
 }
 
@@ -83,15 +83,15 @@ pub enum DashboardHost {
 pub struct DashboardOptions {
     pub host: DashboardHost,
     pub theme: Theme,
-    /// The panel of messages is open from the start.
+    /// Whether the messages are visible from the start.
     pub show_messages: bool,
-    /// The most lines that messages take from the other panels. In a column of their own they have all of it.
+    /// The most lines for messages below the other panels. In their own column they use all lines.
     pub message_lines: u16,
-    /// Times of messages are told in this zone.
+    /// The time zone for displayed times.
     pub zone: TimeZone,
 }
 
-/// What the keyboard is for at the moment.
+/// What the dashboard shows and how it handles keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Mode {
     Browse,
@@ -102,7 +102,7 @@ pub(super) enum Mode {
     Reply { question: OpenQuestion, input: LineInput },
 }
 
-/// What a detail view is about.
+/// The subject of the detail view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum DetailSubject {
     Agent(AgentId),
@@ -110,15 +110,15 @@ pub(super) enum DetailSubject {
     Message(u64),
 }
 
-/// An answer that is being written.
+/// An answer that was not published yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct AnswerDraft {
     pub(super) text: String,
-    /// It was sent, and the view has not seen it yet.
+    /// The answer was sent, but the view does not contain it yet.
     pub(super) sent: bool,
 }
 
-/// A remark at the bottom, until the next key.
+/// A message at the bottom, until the next key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Notice {
     pub(super) text: String,
@@ -129,13 +129,13 @@ pub(super) struct Notice {
 pub struct DashboardState {
     pub(super) options: DashboardOptions,
     pub(super) size: (u16, u16),
-    /// The time of what is on the screen.
+    /// The time for which ages are displayed.
     pub(super) now: Timestamp,
     pub(super) view: SessionView,
     pub(super) disconnected: Option<Text>,
-    /// By the number of the question.
+    /// By the sequence number of the question.
     pub(super) drafts: BTreeMap<u64, AnswerDraft>,
-    /// Questions that the person took off the screen.
+    /// Questions that the user dismissed.
     pub(super) dismissed: BTreeSet<u64>,
     pub(super) filter: Filter,
     pub(super) show_messages: bool,
@@ -143,7 +143,7 @@ pub struct DashboardState {
     pub(super) agent: Selection<AgentId>,
     pub(super) conflict: Selection<String>,
     pub(super) question: Selection<u64>,
-    /// Nothing selected: the newest one, for ever.
+    /// If nothing is selected, the newest message stays visible.
     pub(super) message: Selection<u64>,
     pub(super) mode: Mode,
     pub(super) notice: Option<Notice>,
@@ -177,7 +177,7 @@ impl DashboardState {
         }
     }
 
-    /// Takes in what happened and says what to do. Nothing to do means that the screen is right as it is.
+    /// Applies an event and returns its effects. No effects means that the screen is up to date.
     pub fn on_event(&mut self, event: DashboardEvent, now: Timestamp) -> Vec<DashboardEffect> {
         let mut effects = Vec::new();
         let changed = match event {
@@ -197,7 +197,7 @@ impl DashboardState {
         effects
     }
 
-    /// When a text on the screen changes by itself: the next age that reads differently.
+    /// When a visible age changes next.
     pub fn next_wake(&self) -> Option<Timestamp> {
         if matches!(self.mode, Mode::Hidden | Mode::Help { .. } | Mode::Detail { .. }) {
             return None;
@@ -230,7 +230,7 @@ impl DashboardState {
         ages.map(|since| age::next_change(since, self.now)).min()
     }
 
-    /// Nothing is shown but that nothing is shown.
+    /// Whether the view is hidden.
     pub fn is_hidden(&self) -> bool {
         self.mode == Mode::Hidden
     }
@@ -265,18 +265,18 @@ impl DashboardState {
         if self.drafts.remove(&settled.seq).is_some_and(|draft| draft.sent) {
             self.say(format!("answered {asker}"));
         } else if matches!(&self.mode, Mode::Reply { question, .. } if question.seq == settled.seq) {
-            self.say(format!("{asker} was answered elsewhere; Enter sends yours too, Esc drops it"));
+            self.say(format!("{asker} was answered elsewhere; Enter sends your answer too, Esc discards it"));
         }
     }
 
-    /// The agents on the screen: the supervisor first, then by name.
+    /// The listed agents: the supervisor first, then by name.
     pub(super) fn agents(&self) -> Vec<&AgentView> {
         let mut agents: Vec<_> = self.view.listed().collect();
         agents.sort_by_key(|agent| (!agent.is_supervisor(), &agent.id));
         agents
     }
 
-    /// The open questions on the screen, oldest first.
+    /// The open questions that were not dismissed, oldest first.
     pub(super) fn questions(&self) -> Vec<&OpenQuestion> {
         self.view.questions.iter().filter(|question| !self.dismissed.contains(&question.seq)).collect()
     }
@@ -289,12 +289,12 @@ impl DashboardState {
         self.notice = Some(Notice { text, alarming: true });
     }
 
-    /// The messages that pass the filter, oldest first.
+    /// The messages that match the filter, oldest first.
     pub(super) fn shown(&self) -> Vec<&MessageView> {
         self.view.messages.iter().filter(|message| self.filter.shows(message)).collect()
     }
 
-    /// The panels on the screen, in order.
+    /// The visible panels, in order.
     pub(super) fn panels(&self) -> Vec<Panel> {
         let mut panels = vec![Panel::Agents];
         panels.extend((!self.questions().is_empty()).then_some(Panel::Questions));
@@ -303,7 +303,7 @@ impl DashboardState {
         panels
     }
 
-    /// The panel that keys move in; a panel that went away gives the keys back.
+    /// The focused panel, or the agents if that panel is no longer visible.
     pub(super) fn focus(&self) -> Panel {
         if self.panels().contains(&self.focused) { self.focused } else { Panel::Agents }
     }
@@ -337,33 +337,33 @@ impl DashboardState {
         }
     }
 
-    /// Who gets which part of the screen at the moment.
+    /// The current layout of the screen.
     pub(super) fn plan(&self) -> ScreenLayout {
         let screen = Rect::new(0, 0, self.size.0, self.size.1);
         let rows = |panel| match panel {
-            // One more for the names of the columns, or to say that there are no agents.
+            // One more for the column names, or for the text that there are no agents.
             Panel::Agents => self.agents().len() + 1,
             Panel::Questions => self.questions().len(),
             Panel::Conflicts => self.view.conflicts.len(),
             Panel::Messages => usize::from(self.options.message_lines.max(1)),
         };
-        let want = |panel| PanelRequest { panel, rows: u16::try_from(rows(panel)).unwrap_or(u16::MAX) };
-        let wants: Vec<_> = self.panels().into_iter().map(want).collect();
-        layout::plan(screen, &wants, self.focus(), self.reply_rows())
+        let request = |panel| PanelRequest { panel, rows: u16::try_from(rows(panel)).unwrap_or(u16::MAX) };
+        let requests: Vec<_> = self.panels().into_iter().map(request).collect();
+        layout::plan(screen, &requests, self.focus(), self.reply_rows())
     }
 
-    /// The table of agents names its columns when no agent has to make way for that.
+    /// Whether the agents table has room for column names.
     pub(super) fn names_columns(&self, height: u16) -> bool {
         let agents = self.view.listed().count();
         agents > 0 && (usize::from(height) > agents || height >= 6)
     }
 
-    /// The types of messages are listed when enough messages stay in sight.
+    /// Whether there is room for the list of message types.
     pub(super) fn names_kinds(height: u16) -> bool {
         height >= 5
     }
 
-    /// Lines of an area that hold things to choose from.
+    /// The number of selectable rows in an area.
     pub(super) fn room(&self, area: PanelArea) -> usize {
         let height = area.rows.height;
         let taken = match area.panel {
@@ -374,7 +374,7 @@ impl DashboardState {
         usize::from(height.saturating_sub(u16::from(taken)))
     }
 
-    /// Lines for writing an answer: a title, the question, the line itself.
+    /// Lines for writing an answer: a title, the question and the input.
     fn reply_rows(&self) -> u16 {
         let Mode::Reply { question, .. } = &self.mode else { return 0 };
         let asked = Text::line(&question.text);

@@ -1,4 +1,4 @@
-//! Symbols and colours. Every colour stands beside a word or a symbol, so none is needed to understand the screen.
+//! Symbols and colours. Every colour comes with a word or a symbol, so the screen is readable without colours.
 
 use paw_view::{ConflictKind, MessageKind, StatusCategory};
 use ratatui::style::{Color, Modifier, Style};
@@ -11,10 +11,10 @@ pub struct Theme {
 }
 
 impl Theme {
-    /// Everything a usual terminal can.
+    /// A terminal with all features.
     pub const FULL: Self = Self { colour: true, unicode: true };
 
-    /// What the environment says about the terminal; `variable` looks one up.
+    /// Derives the theme from environment variables; `variable` looks one up.
     pub fn of_environment(variable: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(set).unwrap_or_default();
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_decides_about_colour_and_symbols() {
+    fn the_environment_decides_colour_and_symbols() {
         let usual = [("TERM", "tmux-256color"), ("LANG", "de_DE.UTF-8")];
         assert_eq!(theme(&usual), Theme::FULL);
         assert!(!theme(&[("TERM", "xterm"), ("NO_COLOR", "1")]).colour);

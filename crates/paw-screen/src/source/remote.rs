@@ -1,4 +1,4 @@
-//! A view on a broker that runs elsewhere on this machine, over HTTP.
+//! Follows a broker in another process on this machine, over HTTP.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,29 +20,29 @@ use crate::text::Text;
 
 const BETWEEN_TRIES: Duration = Duration::from_secs(1);
 
-/// Why a broker cannot be followed at the moment.
+/// Why a broker cannot be followed right now.
 #[derive(Debug, thiserror::Error)]
 enum RemoteError {
-    #[error("no broker runs here")]
+    #[error("no broker is running")]
     NoBroker,
-    #[error("the view is gone")]
-    ViewGone,
+    #[error("the view was closed")]
+    ViewClosed,
     #[error(transparent)]
     Connection(#[from] ConnectionError),
     #[error(transparent)]
     File(#[from] files::FileError),
 }
 
-/// Which broker, and the token that opens its stream.
+/// The repository of a broker, and a token for it.
 #[derive(Debug, Clone)]
 pub struct RemoteBroker {
-    /// What all worktrees of the repository share.
+    /// The directory that all worktrees of the repository share.
     pub common_dir: PathBuf,
     pub token: Option<Token>,
 }
 
-/// Feeds a view from the broker of a repository on a thread of its own, and finds the broker again after a restart,
-/// until the view is gone.
+/// Sends updates from the broker of a repository on a separate thread, and reconnects after a restart of the broker, until
+/// the view is closed.
 pub fn follow(remote: RemoteBroker, updates: mpsc::Sender<DashboardUpdate>) -> io::Result<()> {
     let mut follower = Follower { remote, since: None, updates };
     thread::Builder::new().name("paw-follow".into()).spawn(move || follower.run()).map(drop)
@@ -50,7 +50,7 @@ pub fn follow(remote: RemoteBroker, updates: mpsc::Sender<DashboardUpdate>) -> i
 
 struct Follower {
     remote: RemoteBroker,
-    /// The last message that was shown.
+    /// The last message that was sent to the view.
     since: Option<u64>,
     updates: mpsc::Sender<DashboardUpdate>,
 }
@@ -59,9 +59,9 @@ impl Follower {
     fn run(&mut self) {
         while !self.updates.is_closed() {
             let reason = match self.follow_once() {
-                Err(RemoteError::ViewGone) => return,
+                Err(RemoteError::ViewClosed) => return,
                 Err(error) => error.to_string(),
-                Ok(()) => "it ended".to_owned(),
+                Ok(()) => "it stopped".to_owned(),
             };
             if self.send([DashboardUpdate::Disconnected(Text::line(&reason))]).is_err() {
                 return;
@@ -70,7 +70,7 @@ impl Follower {
         }
     }
 
-    /// Until the broker ends or the view is gone.
+    /// Follows the broker until it stops or the view is closed.
     fn follow_once(&mut self) -> Result<(), RemoteError> {
         let dir = PawDir::of(&self.remote.common_dir);
         let address =
@@ -107,13 +107,13 @@ impl Follower {
 
     fn send(&self, updates: impl IntoIterator<Item = DashboardUpdate>) -> Result<(), RemoteError> {
         for update in updates {
-            self.updates.blocking_send(update).map_err(|_| RemoteError::ViewGone)?;
+            self.updates.blocking_send(update).map_err(|_| RemoteError::ViewClosed)?;
         }
-        if self.updates.is_closed() { Err(RemoteError::ViewGone) } else { Ok(()) }
+        if self.updates.is_closed() { Err(RemoteError::ViewClosed) } else { Ok(()) }
     }
 }
 
-/// Hands answers to the broker, or to the log while none runs.
+/// Sends answers to the broker, or writes them to the log while no broker is running.
 pub async fn answer(
     client: BrokerClient,
     mut answers: mpsc::Receiver<OperatorAnswer>,
@@ -122,11 +122,11 @@ pub async fn answer(
     while let Some(answer) = answers.recv().await {
         let question = answer.question;
         let client = client.clone();
-        let said = tokio::task::spawn_blocking(move || {
+        let sent = tokio::task::spawn_blocking(move || {
             let message = answer_message(answer).map_err(|error| error.to_string())?;
             client.publish(&message, clock::now()).map_err(|error| error.to_string())
         });
-        let reason = match said.await {
+        let reason = match sent.await {
             Ok(Ok(_)) => continue,
             Ok(Err(reason)) => reason,
             Err(error) => error.to_string(),

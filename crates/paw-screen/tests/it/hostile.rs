@@ -1,4 +1,4 @@
-//! What agents write and people press, at its worst.
+//! Hostile messages and random keys.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use paw_broker::message::{self as say, Message};
@@ -12,8 +12,8 @@ use paw_view::{
 };
 use proptest::prelude::*;
 
-use crate::picture::{Picture, now};
 use crate::sample::{self, ago, id};
+use crate::test_dashboard::{TestDashboard, now};
 
 const TEXTS: [&str; 8] = [
     "\u{1b}[2J\u{1b}]0;owned\u{7}hello",
@@ -65,10 +65,10 @@ fn hostile_session(texts: &[&str]) -> SessionView {
     view
 }
 
-/// Every row has as many columns as the screen, and nothing in it that a terminal obeys.
-fn is_sound(picture: &mut Picture) {
-    let columns = usize::from(picture.terminal.backend().buffer().area.width);
-    let seen = picture.seen();
+/// Checks that no row is wider than the screen or contains control characters.
+fn assert_sound(dashboard: &mut TestDashboard) {
+    let columns = usize::from(dashboard.terminal.backend().buffer().area.width);
+    let seen = dashboard.screen();
     for line in seen.lines() {
         assert!(paw_core::text::width(line) <= columns, "{line:?} in\n{seen}");
         assert!(!line.chars().any(char::is_control), "{line:?}");
@@ -77,40 +77,40 @@ fn is_sound(picture: &mut Picture) {
 }
 
 #[test]
-fn hostile_texts_move_no_column_and_no_cursor() {
+fn hostile_texts_do_not_break_the_screen() {
     for (columns, rows) in [(60, 12), (100, 30), (200, 50)] {
-        let mut picture = Picture::with(sample::options(), hostile_session(&TEXTS), columns, rows);
-        is_sound(&mut picture);
+        let mut dashboard = TestDashboard::with(sample::options(), hostile_session(&TEXTS), columns, rows);
+        assert_sound(&mut dashboard);
         for panel in 0..4 {
-            picture.key(KeyCode::Enter);
-            is_sound(&mut picture);
-            picture.key(KeyCode::Esc).key(KeyCode::Tab);
+            dashboard.key(KeyCode::Enter);
+            assert_sound(&mut dashboard);
+            dashboard.key(KeyCode::Esc).key(KeyCode::Tab);
             assert!(panel < 4);
         }
     }
 }
 
 #[test]
-fn wide_letters_leave_the_columns_where_they_are() {
+fn wide_characters_do_not_shift_columns() {
     let agents = [("a-one", "日本語"), ("a-two", "plain")].map(|(name, text)| {
         let mut agent = sample::agent(now(), name, "working", &[], 5, "the same words");
         agent.member.as_mut().unwrap().branch = BranchName::new(text).unwrap();
         agent
     });
     let view = SessionView { agents: agents.into(), ..sample::empty() };
-    let mut picture = Picture::with(sample::options(), view, 100, 12);
+    let mut dashboard = TestDashboard::with(sample::options(), view, 100, 12);
     let column = |line: &str| paw_core::text::width(line.split("the same").next().unwrap());
-    assert_eq!(column(&picture.line("a-one")), column(&picture.line("a-two")));
+    assert_eq!(column(&dashboard.line("a-one")), column(&dashboard.line("a-two")));
 }
 
 #[test]
-fn lines_of_ten_thousand_letters_are_cut() {
+fn very_long_lines_are_truncated() {
     let long = "x".repeat(10_000);
     let wide = "語".repeat(10_000);
-    let mut picture = Picture::with(sample::options(), hostile_session(&[&long, &wide]), 60, 12);
-    is_sound(&mut picture);
-    picture.key(KeyCode::Enter).keys("G");
-    is_sound(&mut picture);
+    let mut dashboard = TestDashboard::with(sample::options(), hostile_session(&[&long, &wide]), 60, 12);
+    assert_sound(&mut dashboard);
+    dashboard.key(KeyCode::Enter).keys("G");
+    assert_sound(&mut dashboard);
 }
 
 fn text() -> impl Strategy<Value = String> {
@@ -133,7 +133,7 @@ fn code() -> impl Strategy<Value = KeyCode> {
     ]
 }
 
-/// A message of any type with any text. What a broker would refuse is not sent.
+/// A message of any type with any text.
 fn message() -> impl Strategy<Value = Message> {
     let names = ["supervisor", "a-b", "c", "feat-long-long-long-name-of-an-agent", "z_z"];
     (0_usize..5, 0_usize..8, text(), text()).prop_map(move |(from, kind, text, other)| {
@@ -190,18 +190,18 @@ fn event() -> impl Strategy<Value = DashboardEvent> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
     #[test]
-    fn any_events_at_any_size_leave_a_sound_screen(
+    fn the_screen_is_sound_after_any_events_at_any_size(
         columns in 1_u16..160, rows in 1_u16..50, events in proptest::collection::vec(event(), 0..60),
     ) {
-        let mut picture = Picture::of_session(columns, rows);
+        let mut dashboard = TestDashboard::of_session(columns, rows);
         for event in events {
             if let DashboardEvent::Resize { columns, rows } = event {
-                picture.resize(columns, rows);
+                dashboard.resize(columns, rows);
             } else {
-                picture.on(event);
+                dashboard.on(event);
             }
-            is_sound(&mut picture);
-            prop_assert!(picture.state.next_wake().is_none_or(|wake| wake > now()));
+            assert_sound(&mut dashboard);
+            prop_assert!(dashboard.state.next_wake().is_none_or(|wake| wake > now()));
         }
     }
 }

@@ -1,18 +1,18 @@
-//! The dashboard, looked at.
+//! Tests of the dashboard and the navigator: drawing, keys, event loops, sources.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a test that meets the unexpected has to stop, and may touch files as anybody would"
+    reason = "a test that meets the unexpected has to stop, and may use the file system directly"
 )]
 
-mod attached;
+mod event_loop;
 mod hostile;
 mod keys;
-mod looks;
 mod navigator;
-mod picture;
+mod rendering;
 mod sample;
+mod sources;
+mod test_dashboard;
 mod tmux;
-mod waking;

@@ -1,4 +1,4 @@
-//! The navigator of autopilot, looked at and typed at.
+//! Drawing and keys of the autopilot navigator.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use paw_core::text::width;
@@ -113,7 +113,7 @@ fn screen(state: &NavigatorState, columns: u16, rows: u16) -> String {
 }
 
 #[test]
-fn a_run_is_shown_with_its_task_opened_and_the_subtask_at_hand_marked() {
+fn a_run_expands_its_task_and_marks_the_current_subtask() {
     let state = shown(NavigatorView { run: Some(run_of("42", RunActivity::Working)), ..view() });
     insta::assert_snapshot!(screen(&state, 60, 18), @r"
     Project: my-app
@@ -138,7 +138,7 @@ fn a_run_is_shown_with_its_task_opened_and_the_subtask_at_hand_marked() {
 }
 
 #[test]
-fn enter_opens_and_closes_a_task_and_the_arrows_reach_its_subtasks() {
+fn enter_expands_and_collapses_a_task() {
     let mut state = shown(view());
     assert!(!screen(&state, 60, 18).contains("42.1"));
     press(&mut state, KeyCode::Down);
@@ -159,7 +159,7 @@ fn enter_opens_and_closes_a_task_and_the_arrows_reach_its_subtasks() {
 }
 
 #[test]
-fn the_arrows_choose_among_tags_and_the_list_follows() {
+fn left_and_right_switch_tags() {
     let mut state = shown(view());
     assert!(screen(&state, 60, 18).contains("Tag:     analytics  (2 of 2)"));
     press(&mut state, KeyCode::Right);
@@ -172,7 +172,7 @@ fn the_arrows_choose_among_tags_and_the_list_follows() {
 }
 
 #[test]
-fn s_starts_only_what_can_be_started_and_says_why_not() {
+fn s_starts_a_task_or_explains_why_it_cannot() {
     let mut state = shown(view());
     letter(&mut state, 's');
     assert!(screen(&state, 60, 18).contains("task 41 is done"));
@@ -193,7 +193,7 @@ fn s_starts_only_what_can_be_started_and_says_why_not() {
 }
 
 #[test]
-fn p_pauses_what_works_and_resumes_what_waits() {
+fn p_pauses_or_resumes_the_run() {
     let mut state = shown(NavigatorView { run: Some(run_of("42", RunActivity::Working)), ..view() });
     assert_eq!(letter(&mut state, 'p'), [NavigatorEffect::Command(NavigatorCommand::Pause)]);
     let mut state = shown(NavigatorView { run: Some(run_of("42", paused())), ..view() });
@@ -206,27 +206,27 @@ fn p_pauses_what_works_and_resumes_what_waits() {
 }
 
 #[test]
-fn q_leaves_at_once_when_nothing_runs_and_says_first_what_goes_on() {
+fn q_asks_before_leaving_a_running_task() {
     let mut state = shown(view());
     assert_eq!(letter(&mut state, 'q'), [NavigatorEffect::Quit]);
     let mut state = shown(NavigatorView { run: Some(run_of("42", RunActivity::Working)), ..view() });
     assert_eq!(letter(&mut state, 'q'), [NavigatorEffect::Redraw]);
-    assert!(screen(&state, 80, 18).contains("task 42 goes on: q again leaves"));
+    assert!(screen(&state, 80, 18).contains("task 42 keeps running: press q again to leave"));
     press(&mut state, KeyCode::Down);
     assert_eq!(letter(&mut state, 'q'), [NavigatorEffect::Redraw]);
     assert_eq!(letter(&mut state, 'q'), [NavigatorEffect::Quit]);
 }
 
 #[test]
-fn without_tasks_the_reason_stands_in_their_place() {
+fn an_empty_list_shows_the_reason() {
     let problem = Some("there are no tasks here (git paw tasks add TITLE creates one)".into());
     let state = shown(NavigatorView { problem, tags: Vec::new(), ..view() });
     let screen = screen(&state, 40, 14);
-    assert!(screen.contains("there are no tasks here") && screen.contains("makes one)"), "{screen}");
+    assert!(screen.contains("there are no tasks here") && screen.contains("one)"), "{screen}");
 }
 
 #[test]
-fn ids_that_are_there_twice_do_not_hold_the_cursor() {
+fn duplicate_ids_do_not_block_the_selection() {
     let tasks =
         vec![task("1", "pending", "a", &[]), task("1", "pending", "b", &[]), task("2", "pending", "c", &[])];
     let mut state = shown(NavigatorView { tags: vec![tag("analytics", tasks)], ..view() });
@@ -239,7 +239,7 @@ fn ids_that_are_there_twice_do_not_hold_the_cursor() {
 }
 
 #[test]
-fn without_unicode_and_colours_nothing_else_is_drawn() {
+fn a_plain_theme_draws_ascii_without_colours() {
     let mut state = NavigatorState::new(Theme { colour: false, unicode: false });
     state.on_event(NavigatorEvent::View(Box::new(NavigatorView {
         run: Some(run_of("42", RunActivity::Working)),
@@ -297,7 +297,7 @@ fn any_event() -> impl Strategy<Value = NavigatorEvent> {
 
 proptest! {
     #[test]
-    fn whatever_is_in_the_files_and_whatever_is_typed_the_screen_stays_whole(
+    fn the_screen_is_sound_after_any_events_at_any_size(
         events in proptest::collection::vec(any_event(), 0..25), columns in 1_u16..120, rows in 1_u16..40,
     ) {
         let mut state = NavigatorState::new(Theme::FULL);
@@ -308,7 +308,7 @@ proptest! {
             }
             let pressed = matches!(&event, NavigatorEvent::Key(key) if key.code == KeyCode::Char('s'));
             let effects = state.on_event(event);
-            // Nothing is started beside something that runs.
+            // No task starts while another one is running.
             prop_assert!(!(pressed && working && effects.iter().any(|effect| matches!(effect, NavigatorEffect::Command(_)))));
             let screen = screen(&state, columns, rows);
             prop_assert!(screen.lines().all(|line| width(line) <= usize::from(columns) && !line.contains(char::is_control)));

@@ -1,4 +1,4 @@
-//! A session in the middle of its work, for looking at.
+//! A sample session.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub(crate) fn id(id: &str) -> AgentId {
     AgentId::new(id).unwrap()
 }
 
-/// So many seconds before `now`.
+/// This many seconds before `now`.
 pub(crate) fn ago(now: Timestamp, seconds: i64) -> Timestamp {
     now - jiff::SignedDuration::from_secs(seconds)
 }
@@ -45,7 +45,7 @@ pub(crate) fn facts() -> SessionFacts {
     };
     SessionFacts {
         session: "paw-shop".to_owned(),
-        repository: "/host/ada/code/shop".into(),
+        repository: "/home/ada/code/shop".into(),
         broker: Some(broker),
         ..SessionFacts::default()
     }
@@ -79,7 +79,7 @@ pub(crate) fn agent(
     }
 }
 
-/// What a broker reports of these agents.
+/// The broker's records of these agents.
 pub(crate) fn records(agents: &[AgentView]) -> DashboardUpdate {
     let records: AgentRecords = agents.iter().filter_map(|agent| agent.reported.clone()).collect();
     DashboardUpdate::View(ViewEvent::Records { records, seq: 0 })

@@ -1,10 +1,10 @@
-//! The loop on a real terminal.
+//! The event loop on a real terminal.
 
 use std::path::PathBuf;
 
 use paw_testkit::{Sandbox, wait_until};
 
-/// The example that shows a made-up session; cargo builds it with the tests.
+/// The example with a sample session; cargo builds it with the tests.
 fn demo() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let demo = test.parent().unwrap().parent().unwrap().join("examples/demo");
@@ -21,7 +21,7 @@ impl Pane {
     fn open(size: (&str, &str), word: &str) -> Self {
         let sandbox = Sandbox::new();
         let name = format!("paw-{}", size.0);
-        // A shell below shows what is left on the screen when the view is gone.
+        // The shell shows what is left on the screen after the view closes.
         let command = format!("{} {word}; echo \"left $?\"; exec sh", demo().display());
         let ran = sandbox.tmux([
             "-f",
@@ -64,14 +64,14 @@ impl Pane {
 }
 
 #[test]
-fn a_small_pane_shows_the_session_its_keys_and_that_it_is_hidden() {
+fn dashboard_works_in_a_small_pane() {
     let pane = Pane::open(("60", "12"), "");
     let screen = pane.wait_for("messages 10");
     assert!(screen.contains("git paw  paw-shop") && screen.contains("▲ feat-api"), "{screen}");
     assert!(screen.contains("questions 1") && screen.contains("conflicts 2"), "{screen}");
     assert!(screen.lines().count() <= 12, "{screen}");
     pane.press(&["?"]);
-    pane.wait_for("next panel; Shift-Tab goes back");
+    pane.wait_for("next panel; Shift-Tab: previous panel");
     pane.press(&["Escape"]);
     pane.wait_for("agents 5");
     pane.press(&["q"]);
@@ -88,7 +88,7 @@ fn a_small_pane_shows_the_session_its_keys_and_that_it_is_hidden() {
 }
 
 #[test]
-fn a_large_pane_has_two_columns_and_follows_a_resize() {
+fn dashboard_has_two_columns_in_a_large_pane_and_follows_a_resize() {
     let pane = Pane::open(("200", "50"), "");
     // The footer is drawn last.
     pane.wait_for("5 agents:");
@@ -105,7 +105,7 @@ fn a_large_pane_has_two_columns_and_follows_a_resize() {
 }
 
 #[test]
-fn a_closed_view_gives_the_terminal_back() {
+fn closing_the_dashboard_restores_the_terminal() {
     let pane = Pane::open(("80", "24"), "attached");
     pane.wait_for("messages 10");
     pane.press(&["q"]);
@@ -116,7 +116,7 @@ fn a_closed_view_gives_the_terminal_back() {
 }
 
 #[test]
-fn a_signal_gives_the_terminal_back() {
+fn a_signal_restores_the_terminal() {
     for signal in ["TERM", "HUP"] {
         let pane = Pane::open(("80", "24"), "");
         pane.wait_for("messages 10");
@@ -130,7 +130,7 @@ fn a_signal_gives_the_terminal_back() {
 }
 
 #[test]
-fn a_panic_gives_the_terminal_back_before_it_is_told() {
+fn a_panic_restores_the_terminal_before_its_message() {
     let pane = Pane::open(("80", "24"), "panic");
     pane.wait_for("called `Option::unwrap()` on a `None` value");
 }

@@ -1,4 +1,4 @@
-//! The table of agents. Columns that do not fit are left out, the least telling first.
+//! Draws the table of agents. Columns that do not fit are omitted, least important first.
 
 use paw_core::text;
 use ratatui::buffer::Buffer;
@@ -26,10 +26,10 @@ enum Column {
     Message,
 }
 
-/// On the screen from left to right.
+/// The columns from left to right.
 const ORDER: [Column; 7] =
     [Column::Agent, Column::State, Column::Age, Column::Files, Column::Cli, Column::Branch, Column::Message];
-/// Who is given room first. The branch comes last: an agent is named after it.
+/// The columns by importance. The branch comes last, because agents are named after their branch.
 const WORTH: [Column; 7] =
     [Column::Agent, Column::State, Column::Age, Column::Files, Column::Message, Column::Cli, Column::Branch];
 
@@ -121,7 +121,7 @@ fn branch(agent: &AgentView) -> Text {
     agent.branch().map(|branch| Text::line(branch.as_str())).unwrap_or_default()
 }
 
-/// The longest text of each column whose width depends on its texts.
+/// The longest text of each column with a variable width.
 struct Longest {
     agent: usize,
     state: usize,
@@ -140,7 +140,7 @@ fn widths(agents: &[&AgentView]) -> Longest {
     }
 }
 
-/// The least and the most a column is given.
+/// The minimum and maximum width of a column.
 fn range(column: Column, longest: &Longest) -> (usize, usize) {
     match column {
         Column::Agent => ((longest.agent + 2).min(14), (longest.agent + 2).min(30)),

@@ -1,4 +1,4 @@
-//! The first and the last line, and the lines where an answer is written.
+//! Draws the header, the footer, and the area for writing an answer.
 
 use paw_core::text;
 use ratatui::buffer::Buffer;
@@ -24,7 +24,7 @@ pub(super) fn header(state: &DashboardState, area: Rect, buffer: &mut Buffer) {
     let repository = Text::line(&facts.repository.to_string_lossy());
     let mut warning = String::new();
     if let Some(reason) = &state.disconnected {
-        warning = format!("broker gone: {reason}");
+        warning = format!("broker lost: {reason}");
     } else if broker.open_to_all == Some(true) {
         let long = "auth none: senders are not checked";
         let known = text::width(session.as_str()) + text::width(address.as_str()) + 16;
@@ -38,7 +38,7 @@ pub(super) fn header(state: &DashboardState, area: Rect, buffer: &mut Buffer) {
     pen.skip(1);
     pen.put(session.as_str(), Theme::strong());
     let address_width = text::width(address.as_str()) + 3;
-    // The repository is the longest and the easiest to guess, so it shrinks first, from its start.
+    // The repository is the longest and least needed part, so it is truncated first.
     let room = pen.room().saturating_sub(address_width + 3 + 1);
     if !repository.is_empty() && room >= 8 {
         pen.put(theme.dot(), Theme::dim());
@@ -53,7 +53,7 @@ pub(super) fn header(state: &DashboardState, area: Rect, buffer: &mut Buffer) {
     Pen::new(buffer, corner).put(&warning, theme.alarm());
 }
 
-/// Returns where the cursor stands, when something is typed here.
+/// Draws the footer. Returns the cursor position if the footer contains an input.
 pub(super) fn footer(state: &DashboardState, area: Rect, buffer: &mut Buffer) -> Option<Position> {
     let theme = state.options.theme;
     if let Mode::Search { input, .. } = &state.mode {
@@ -84,13 +84,14 @@ fn columns(hints: &[Hint]) -> usize {
     hints.iter().map(|(key, does)| key.len() + does.len() + 3).sum()
 }
 
-/// Keys are given up first, the least needed before the others; then the number of agents; the last key never.
+/// Fits counts and hints into the width: drops hints first, least important first, then the number of agents, but never the
+/// last hint.
 fn fitting<'a>(counts: &str, hints: &'a [Hint], width: usize) -> (String, &'a [Hint]) {
     let states = counts.split_once(": ").map_or(counts, |(_, states)| states);
-    for said in [counts, states] {
-        let fits = |from: &usize| text::width(said) + columns(&hints[*from..]) + 2 <= width;
+    for counts in [counts, states] {
+        let fits = |from: &usize| text::width(counts) + columns(&hints[*from..]) + 2 <= width;
         if let Some(from) = (0..hints.len()).find(fits) {
-            return (said.to_owned(), &hints[from..]);
+            return (counts.to_owned(), &hints[from..]);
         }
     }
     let last = &hints[hints.len().saturating_sub(1)..];
@@ -115,7 +116,7 @@ fn counts(state: &DashboardState) -> String {
     format!("{}{colon}{}", text::plural(agents.len(), "agent"), parts.join(", "))
 }
 
-/// The keys that are of use now, the least needed first.
+/// The keys that are useful in the current mode, least important first.
 fn hints(state: &DashboardState) -> Vec<(&'static str, &'static str)> {
     match &state.mode {
         Mode::Reply { .. } => return vec![("Esc", "back"), ("Enter", "send")],
@@ -140,7 +141,7 @@ fn hints(state: &DashboardState) -> Vec<(&'static str, &'static str)> {
     hints
 }
 
-/// The question and the line for its answer. Returns where the cursor stands.
+/// Draws the question and the input for its answer. Returns the cursor position.
 pub(super) fn reply(state: &DashboardState, area: Rect, buffer: &mut Buffer) -> Option<Position> {
     let Mode::Reply { question, input } = &state.mode else { return None };
     let theme = state.options.theme;

@@ -1,4 +1,4 @@
-//! Open questions and conflicts.
+//! Draws open questions and conflicts.
 
 use paw_core::text;
 use ratatui::buffer::Buffer;
@@ -46,7 +46,7 @@ pub(super) fn conflicts(state: &DashboardState, area: PanelArea, buffer: &mut Bu
         |of: &dyn Fn(&ConflictView) -> usize| state.view.conflicts.iter().map(of).max().unwrap_or(0);
     let between =
         |conflict: &ConflictView| format!("{} {} {}", conflict.agents[0], theme.versus(), conflict.agents[1]);
-    // The word and the age are short; file and agents share the rest.
+    // Kind and age are short; file and agents share the rest.
     let rest = room.saturating_sub(9 + 7 + 1);
     let whos = longest(&|conflict| text::width(&between(conflict))).min(rest / 2);
     let places = longest(&|conflict| text::width(&place_of(conflict))).min(rest.saturating_sub(whos + 1));

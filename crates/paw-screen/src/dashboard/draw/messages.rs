@@ -1,4 +1,4 @@
-//! The log of messages, newest at the bottom.
+//! Draws the messages, newest at the bottom.
 
 use paw_core::text;
 use ratatui::buffer::Buffer;
@@ -31,7 +31,7 @@ pub(super) fn draw(state: &DashboardState, area: PanelArea, buffer: &mut Buffer)
             let mut pen = Pen::new(buffer, row);
             pen.skip(2);
             let nothing = state.view.messages.is_empty();
-            pen.put(if nothing { "No messages yet" } else { "No message fits; a shows all" }, Theme::dim());
+            pen.put(if nothing { "No messages yet" } else { "No messages match; a shows all" }, Theme::dim());
         }
         return;
     }
@@ -65,7 +65,7 @@ fn heading(state: &DashboardState, shown: usize, selected: usize) -> Vec<(String
     words
 }
 
-/// The types and their keys; what is selected stands out.
+/// Draws the message types with their keys, and highlights the selected ones.
 fn chips(state: &DashboardState, row: Rect, buffer: &mut Buffer) {
     let theme = state.options.theme;
     let full: usize = MessageKind::ALL.iter().map(|kind| kind.word().len() + 3).sum();
@@ -83,7 +83,7 @@ fn chips(state: &DashboardState, row: Rect, buffer: &mut Buffer) {
         } else {
             format!("{}{}", key_of_kind(kind), short_word(kind))
         };
-        // A chip that does not fit whole would name the wrong thing.
+        // A truncated type would be misleading.
         if word.len() > pen.room() {
             return;
         }
@@ -96,7 +96,7 @@ struct Widths {
     time: usize,
     who: usize,
     kind: usize,
-    /// The receiver stands beside the sender.
+    /// Show the receiver next to the sender.
     both: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What lies over the panels: the keys, and everything about one thing.
+//! Draws the overlays: the list of keys, and the details of one item.
 
 use paw_core::{AgentId, text};
 use ratatui::buffer::Buffer;
@@ -11,7 +11,7 @@ use crate::dashboard::state::{DashboardHost, DashboardState, DetailSubject, Mode
 use crate::dashboard::theme::Theme;
 use crate::text::{Text, wrap};
 
-/// A name, dim, and what it stands for.
+/// A dimmed name, and its text.
 struct Entry {
     name: String,
     text: String,
@@ -22,7 +22,7 @@ struct Page {
     entries: Vec<Entry>,
 }
 
-/// How many lines there are to read, and how many are seen at once.
+/// The number of lines, and how many are visible at once.
 pub(in crate::dashboard) fn extent(state: &DashboardState) -> (usize, usize) {
     let body = state.plan().body;
     let room = usize::from(body.height.saturating_sub(1));
@@ -56,24 +56,24 @@ pub(super) fn draw(state: &DashboardState, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// Cells of a line: text, width, and whether it is a mere name.
+/// The cells of a line: text, width, and whether the text is dimmed.
 type Line = Vec<(String, usize, bool)>;
 
 fn laid_out(page: &Page, width: usize) -> Vec<Line> {
     let names = page.entries.iter().map(|entry| text::width(&entry.name)).max().unwrap_or(0);
     let names = names.min(width / 3);
-    // Names beside their texts, or above them where there is no room.
-    let beside = width >= names + 16;
-    let room = if beside { width.saturating_sub(names + 3) } else { width.saturating_sub(2) };
+    // Names next to their texts, or above them if there is no room.
+    let side_by_side = width >= names + 16;
+    let room = if side_by_side { width.saturating_sub(names + 3) } else { width.saturating_sub(2) };
     let mut lines = Vec::new();
     for entry in page.entries.iter().filter(|entry| !entry.text.is_empty()) {
         let wrapped = wrap(&entry.text, room);
-        if !beside {
+        if !side_by_side {
             lines.push(vec![(entry.name.clone(), width, true)]);
         }
         for (index, text) in wrapped.into_iter().enumerate() {
-            let name = if index == 0 && beside { entry.name.clone() } else { String::new() };
-            let margin = if beside { names + 1 } else { 1 };
+            let name = if index == 0 && side_by_side { entry.name.clone() } else { String::new() };
+            let margin = if side_by_side { names + 1 } else { 1 };
             lines.push(vec![(name, margin, true), (text, room, false)]);
         }
     }
@@ -89,21 +89,21 @@ fn page(state: &DashboardState) -> Page {
 
 fn keys(state: &DashboardState) -> Page {
     let close = match state.options.host {
-        DashboardHost::Session => "hide the view; the broker goes on",
-        DashboardHost::Attached => "close the view; the broker goes on",
+        DashboardHost::Session => "hide the view; the broker keeps running",
+        DashboardHost::Attached => "close the view; the broker keeps running",
     };
     let keys = [
-        ("Tab", "next panel; Shift-Tab goes back"),
+        ("Tab", "next panel; Shift-Tab: previous panel"),
         ("j k", "down and up, also arrows, PgDn, PgUp, g, G"),
-        ("Enter", "everything about the row; answers a question"),
-        ("r", "answer a question: the selected, or the oldest"),
-        ("d", "take a question off this screen"),
-        ("1-9 0", "only this type of message; again: not this one"),
-        ("o", "only messages of this agent; again: of all"),
+        ("Enter", "show details, or answer a question"),
+        ("r", "answer the selected or the oldest question"),
+        ("d", "dismiss a question on this screen"),
+        ("1-9 0", "show only this message type; again: undo"),
+        ("o", "show only messages of this agent; again: undo"),
         ("/", "search messages"),
-        ("a Esc", "all messages again, the newest in sight"),
+        ("a Esc", "show all messages, and jump to the newest"),
         ("l", "show or hide messages"),
-        ("^L", "paint the screen anew"),
+        ("^L", "redraw"),
         ("q", close),
     ];
     let entries = keys.iter().map(|(name, text)| entry(name, text)).collect();
@@ -122,7 +122,7 @@ fn detail(state: &DashboardState, subject: &DetailSubject) -> Page {
     let found = match subject {
         DetailSubject::Agent(id) => state.view.find(id).filter(|agent| agent.is_listed()).map(|agent| {
             let files: Vec<_> = agent.files().iter().map(|file| line(file)).collect();
-            let seen = agent.last_seen().map_or_else(|| "nothing heard yet".to_owned(), time);
+            let seen = agent.last_seen().map_or_else(|| "not seen yet".to_owned(), time);
             let branch = agent.branch().map(|branch| line(branch.as_str())).unwrap_or_default();
             let entries = vec![
                 entry("state", &line(agent.status().1)),
@@ -140,7 +140,7 @@ fn detail(state: &DashboardState, subject: &DetailSubject) -> Page {
                     entry("where", &place_of(conflict)),
                     entry("agents", &conflict.agents.each_ref().map(AgentId::as_str).join("\n")),
                     entry("since", &time(conflict.since)),
-                    entry("story", Text::new(&conflict.details).as_str()),
+                    entry("details", Text::new(&conflict.details).as_str()),
                 ];
                 Page { title: conflict.kind.word().to_owned(), entries }
             })
@@ -159,7 +159,7 @@ fn detail(state: &DashboardState, subject: &DetailSubject) -> Page {
         }
     };
     found.unwrap_or_else(|| Page {
-        title: "gone".to_owned(),
-        entries: vec![entry("", "it is not there any more")],
+        title: "not found".to_owned(),
+        entries: vec![entry("", "this item no longer exists")],
     })
 }

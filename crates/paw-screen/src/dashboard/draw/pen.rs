@@ -1,4 +1,4 @@
-//! Writing into one line of the screen, never past its end.
+//! Writes into one line of the screen, never past its end.
 
 use paw_core::text;
 use ratatui::buffer::Buffer;
@@ -13,7 +13,7 @@ pub(super) struct Pen<'a> {
 }
 
 impl<'a> Pen<'a> {
-    /// At the start of the first line of `area`.
+    /// Starts in the first line of `area`.
     pub(super) fn new(buffer: &'a mut Buffer, area: Rect) -> Self {
         let right = if area.height == 0 { area.x } else { area.right() };
         Self { buffer, x: area.x, y: area.y, right }
@@ -24,13 +24,13 @@ impl<'a> Pen<'a> {
         usize::from(self.right.saturating_sub(self.x))
     }
 
-    /// Leaves columns as they are.
+    /// Skips columns.
     pub(super) fn skip(&mut self, columns: usize) {
         let columns = u16::try_from(columns).unwrap_or(u16::MAX);
         self.x = self.x.saturating_add(columns).min(self.right);
     }
 
-    /// Writes as much as fits, with `…` where it was cut.
+    /// Writes as much as fits, with `…` if the text was truncated.
     pub(super) fn put(&mut self, text: &str, style: Style) {
         let clipped = text::truncate(text, self.room());
         if self.room() > 0 {
@@ -38,7 +38,7 @@ impl<'a> Pen<'a> {
         }
     }
 
-    /// Writes into a column of so many places, and moves behind it and the gap that follows.
+    /// Writes into a column of this width, and moves past it and the gap that follows.
     pub(super) fn column(&mut self, text: &str, columns: usize, style: Style) {
         let start = self.x;
         self.put(&text::truncate(text, columns.min(self.room())), style);
@@ -46,7 +46,7 @@ impl<'a> Pen<'a> {
         self.skip(columns + 1);
     }
 
-    /// As [`Pen::column`], with the text at the right end.
+    /// Like [`Pen::column`], but right-aligned.
     pub(super) fn column_right(&mut self, text: &str, columns: usize, style: Style) {
         let text = text::truncate(text, columns);
         let pad = columns.saturating_sub(text::width(&text));
@@ -54,7 +54,7 @@ impl<'a> Pen<'a> {
         self.column(&text, columns - pad, style);
     }
 
-    /// Repeats a text of one column to the end of the line.
+    /// Repeats a one-column text to the end of the line.
     pub(super) fn fill(&mut self, text: &str, style: Style) {
         let rest = text.repeat(self.room());
         self.put(&rest, style);

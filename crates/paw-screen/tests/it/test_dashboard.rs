@@ -1,4 +1,4 @@
-//! A dashboard on paper.
+//! A dashboard on a test terminal.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use jiff::Timestamp;
@@ -15,8 +15,8 @@ pub(crate) fn now() -> Timestamp {
     "2026-11-15T09:30:00Z".parse().unwrap()
 }
 
-/// A dashboard with keys and a screen, at a time that stands still unless told otherwise.
-pub(crate) struct Picture {
+/// A dashboard with a test terminal and a fixed clock.
+pub(crate) struct TestDashboard {
     pub(crate) state: DashboardState,
     pub(crate) terminal: Terminal<TestBackend>,
     pub(crate) now: Timestamp,
@@ -25,7 +25,7 @@ pub(crate) struct Picture {
     pub(crate) redraws: usize,
 }
 
-impl Picture {
+impl TestDashboard {
     pub(crate) fn empty(columns: u16, rows: u16) -> Self {
         Self::with(sample::options(), sample::empty(), columns, rows)
     }
@@ -41,7 +41,7 @@ impl Picture {
         }
     }
 
-    /// The session of the sample.
+    /// With the sample session.
     pub(crate) fn of_session(columns: u16, rows: u16) -> Self {
         Self::with(sample::options(), sample::session(now()), columns, rows)
     }
@@ -79,8 +79,8 @@ impl Picture {
         self.on(DashboardEvent::Resize { columns, rows })
     }
 
-    /// What is on the screen, without the spaces at the ends of lines.
-    pub(crate) fn seen(&mut self) -> String {
+    /// The screen without trailing spaces.
+    pub(crate) fn screen(&mut self) -> String {
         self.terminal.draw(|frame| draw(&self.state, frame)).unwrap();
         let buffer = self.terminal.backend().buffer();
         let width = usize::from(buffer.area.width);
@@ -100,14 +100,14 @@ impl Picture {
         lines.join("\n")
     }
 
-    /// The line that holds `text`.
+    /// The line that contains `text`.
     pub(crate) fn line(&mut self, text: &str) -> String {
-        let seen = self.seen();
+        let seen = self.screen();
         let line = seen.lines().find(|line| line.contains(text));
         line.unwrap_or_else(|| panic!("{text:?} is not in\n{seen}")).to_owned()
     }
 
     pub(crate) fn shows(&mut self, text: &str) -> bool {
-        self.seen().contains(text)
+        self.screen().contains(text)
     }
 }

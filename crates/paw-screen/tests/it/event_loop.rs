@@ -1,4 +1,4 @@
-//! When the screen is painted.
+//! The event loop of the dashboard, and when it redraws.
 
 use std::io;
 
@@ -12,57 +12,59 @@ use tokio::sync::mpsc;
 use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::ReceiverStream;
 
-use crate::picture::{Picture, now};
 use crate::sample;
+use crate::test_dashboard::{TestDashboard, now};
 
 #[test]
-fn it_sleeps_until_an_age_reads_differently() {
-    let mut picture = Picture::empty(80, 24);
-    assert_eq!(picture.state.next_wake(), None);
-    picture.update(sample::records(&[sample::agent(now(), "a-b", "working", &[], 600, "")]));
-    let wake = picture.state.next_wake().unwrap();
+fn dashboard_wakes_when_a_visible_age_changes() {
+    let mut dashboard = TestDashboard::empty(80, 24);
+    assert_eq!(dashboard.state.next_wake(), None);
+    dashboard.update(sample::records(&[sample::agent(now(), "a-b", "working", &[], 600, "")]));
+    let wake = dashboard.state.next_wake().unwrap();
     assert_eq!(wake.duration_since(now()), SignedDuration::from_secs(60));
-    let before = picture.redraws;
-    picture.now = wake - SignedDuration::from_secs(1);
-    picture.on(DashboardEvent::Wake);
-    assert_eq!(picture.redraws, before);
-    picture.now = wake;
-    picture.on(DashboardEvent::Wake);
-    assert_eq!(picture.redraws, before + 1);
-    assert!(picture.shows("11m"));
+    let before = dashboard.redraws;
+    dashboard.now = wake - SignedDuration::from_secs(1);
+    dashboard.on(DashboardEvent::Wake);
+    assert_eq!(dashboard.redraws, before);
+    dashboard.now = wake;
+    dashboard.on(DashboardEvent::Wake);
+    assert_eq!(dashboard.redraws, before + 1);
+    assert!(dashboard.shows("11m"));
 }
 
 #[test]
-fn ages_out_of_sight_wake_nobody() {
-    let mut picture = Picture::empty(80, 12);
+fn dashboard_does_not_wake_for_invisible_ages() {
+    let mut dashboard = TestDashboard::empty(80, 12);
     let silent =
         (0..30).map(|number| sample::agent(now(), &format!("a-{number:02}"), "working", &[], 900, ""));
     let agents: Vec<_> = silent.chain([sample::agent(now(), "z-last", "working", &[], 5, "")]).collect();
-    picture.update(sample::records(&agents));
-    assert_eq!(picture.state.next_wake().unwrap().duration_since(now()), SignedDuration::from_secs(60));
-    picture.keys("G");
-    assert_eq!(picture.state.next_wake().unwrap().duration_since(now()), SignedDuration::from_secs(1));
+    dashboard.update(sample::records(&agents));
+    assert_eq!(dashboard.state.next_wake().unwrap().duration_since(now()), SignedDuration::from_secs(60));
+    dashboard.keys("G");
+    assert_eq!(dashboard.state.next_wake().unwrap().duration_since(now()), SignedDuration::from_secs(1));
 }
 
 #[test]
-fn a_heartbeat_that_changes_nothing_paints_nothing() {
-    let mut picture = Picture::of_session(100, 30);
-    let before = picture.redraws;
-    picture.update(sample::records(&sample::session(now()).agents));
-    assert_eq!(picture.redraws, before);
+fn an_update_without_changes_does_not_redraw() {
+    let mut dashboard = TestDashboard::of_session(100, 30);
+    let before = dashboard.redraws;
+    dashboard.update(sample::records(&sample::session(now()).agents));
+    assert_eq!(dashboard.redraws, before);
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_loop_shows_news_hands_answers_over_and_closes() {
+async fn run_draws_updates_sends_answers_and_closes() {
     let mut terminal = Terminal::new(TestBackend::new(100, 30)).unwrap();
-    let options =
-        paw_screen::dashboard::Options { host: paw_screen::dashboard::Home::Attached, ..sample::options() };
+    let options = paw_screen::dashboard::DashboardOptions {
+        host: paw_screen::dashboard::DashboardHost::Attached,
+        ..sample::options()
+    };
     let state = DashboardState::new(options, sample::session(now()), 100, 30, now());
     let (_update, updates) = mpsc::channel(64);
     let (answers, mut answered) = mpsc::channel(1);
     let (key, keys) = mpsc::channel::<io::Result<TerminalEvent>>(64);
     let person = tokio::spawn(async move {
-        // Keys come after the session was painted.
+        // Keys come after the session was drawn.
         tokio::time::sleep(std::time::Duration::from_secs(1)).await;
         for code in
             [KeyCode::Char('r'), KeyCode::Char('o'), KeyCode::Char('k'), KeyCode::Enter, KeyCode::Char('q')]
@@ -86,7 +88,7 @@ async fn the_loop_shows_news_hands_answers_over_and_closes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_flood_of_news_is_taken_in_and_the_loop_still_stops() {
+async fn run_stops_during_a_flood_of_updates() {
     let mut terminal = Terminal::new(TestBackend::new(60, 12)).unwrap();
     let state = DashboardState::new(sample::options(), sample::empty(), 60, 12, now());
     let (update, updates) = mpsc::channel(64);
@@ -114,7 +116,7 @@ async fn a_flood_of_news_is_taken_in_and_the_loop_still_stops() {
 }
 
 #[tokio::test]
-async fn a_terminal_that_is_gone_ends_the_loop() {
+async fn run_ends_when_the_terminal_is_closed() {
     let mut terminal = Terminal::new(TestBackend::new(60, 12)).unwrap();
     let state = DashboardState::new(sample::options(), sample::empty(), 60, 12, now());
     let (_update, updates) = mpsc::channel(1);

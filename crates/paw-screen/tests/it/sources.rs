@@ -1,4 +1,4 @@
-//! Views on a real broker, from inside and from outside.
+//! Dashboards that follow a real broker, in the same and in another process.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,7 +73,7 @@ impl Follower {
         Self { view: SessionView::new(100), updates }
     }
 
-    /// Applies updates until the view, or the last update itself, has what is wanted.
+    /// Applies updates until `wanted` finds something in the view or in the last update.
     async fn until<T>(
         &mut self,
         what: &str,
@@ -102,7 +102,7 @@ impl Follower {
 }
 
 #[test]
-fn a_view_inside_sees_agents_messages_conflicts_and_answers() {
+fn follow_bus_reports_agents_messages_conflicts_and_answers() {
     let mut fixture = Fixture::new();
     let bus = fixture.start();
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -145,7 +145,7 @@ fn a_view_inside_sees_agents_messages_conflicts_and_answers() {
 }
 
 #[test]
-fn a_view_outside_sees_the_same_answers_and_finds_the_broker_again() {
+fn remote_follow_reports_the_same_and_reconnects_to_the_broker() {
     let mut fixture = Fixture::new();
     let bus = fixture.start();
     let say = |bus: &Bus, message: Message| bus.publish_blocking(message, paw_host::clock::now()).unwrap();

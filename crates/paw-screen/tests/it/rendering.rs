@@ -1,16 +1,16 @@
-//! How it looks.
+//! Snapshots of the dashboard.
 
 use crossterm::event::KeyCode;
 use paw_screen::dashboard::{DashboardHost, DashboardOptions, DashboardUpdate, Theme};
 use paw_view::{SessionView, ViewEvent};
 
-use crate::picture::{Picture, now};
 use crate::sample;
+use crate::test_dashboard::{TestDashboard, now};
 
 #[test]
-fn sixty_by_twelve() {
-    insta::assert_snapshot!(Picture::of_session(60, 12).seen(), @r"
-     git paw  paw-shop · /host/ada/code/shop · 127.0.0.1:9119
+fn dashboard_at_60x12() {
+    insta::assert_snapshot!(TestDashboard::of_session(60, 12).screen(), @r"
+     git paw  paw-shop · /home/ada/code/shop · 127.0.0.1:9119
     ▸ agents 5 ─────────────────────────────────────────────────
     ○ supervisor   watching     12s     0 supervisor online
     ✓ docs-guide   done         14m     0 quick start and troub…
@@ -26,9 +26,9 @@ fn sixty_by_twelve() {
 }
 
 #[test]
-fn a_hundred_by_thirty() {
-    insta::assert_snapshot!(Picture::of_session(100, 30).seen(), @r"
-     git paw  paw-shop · /host/ada/code/shop · 127.0.0.1:9119
+fn dashboard_at_100x30() {
+    insta::assert_snapshot!(TestDashboard::of_session(100, 30).screen(), @r"
+     git paw  paw-shop · /home/ada/code/shop · 127.0.0.1:9119
     ▸ agents 5 ─────────────────────────────────────────────────────────────────────────────────────────
       agent              state        age files cli    branch       last message
     ○ supervisor         watching     12s     0 claude              supervisor online
@@ -62,13 +62,13 @@ fn a_hundred_by_thirty() {
 }
 
 #[test]
-fn two_hundred_by_fifty() {
-    let mut picture = Picture::of_session(200, 50);
-    let seen = picture.seen();
+fn dashboard_at_200x50() {
+    let mut dashboard = TestDashboard::of_session(200, 50);
+    let seen = dashboard.screen();
     // The rest is empty but for the line between the columns.
     let (top, rest) = seen.split_at(seen.match_indices('\n').nth(14).unwrap().0);
     insta::assert_snapshot!(top, @r"
-     git paw  paw-shop · /host/ada/code/shop · 127.0.0.1:9119
+     git paw  paw-shop · /home/ada/code/shop · 127.0.0.1:9119
     ▸ agents 5 ───────────────────────────────────────────────────────────────────────────────────────────────────│─ messages 10 ───────────────────────────────────────────────────────────────────────────
       agent                 state        age files cli    branch              last message                        │1stat 2arti 3bloc 4veri 5feed 6ques 7answ 8inte 9main 0lear
     ○ supervisor            watching     12s     0 claude                     supervisor online                   │09:16:00 docs-guide                    artifact done: quick start and troubleshooting
@@ -90,8 +90,8 @@ fn two_hundred_by_fifty() {
 }
 
 #[test]
-fn nobody_is_there_yet() {
-    insta::assert_snapshot!(Picture::empty(60, 12).seen(), @r"
+fn dashboard_without_agents() {
+    insta::assert_snapshot!(TestDashboard::empty(60, 12).screen(), @r"
      git paw
     ▸ agents 0 ─────────────────────────────────────────────────
       No agents connected yet
@@ -108,14 +108,14 @@ fn nobody_is_there_yet() {
 }
 
 #[test]
-fn without_unicode() {
-    let look = Theme { colour: false, unicode: false };
-    let options = DashboardOptions { look, ..sample::options() };
-    let mut picture = Picture::with(options, sample::session(now()), 60, 12);
-    let seen = picture.seen();
+fn dashboard_without_unicode() {
+    let theme = Theme { colour: false, unicode: false };
+    let options = DashboardOptions { theme, ..sample::options() };
+    let mut dashboard = TestDashboard::with(options, sample::session(now()), 60, 12);
+    let seen = dashboard.screen();
     assert!(seen.lines().all(|line| line.replace('…', "").is_ascii()), "{seen}");
     insta::assert_snapshot!(seen, @r"
-     git paw  paw-shop - /host/ada/code/shop - 127.0.0.1:9119
+     git paw  paw-shop - /home/ada/code/shop - 127.0.0.1:9119
     > agents 5 -------------------------------------------------
     o supervisor   watching     12s     0 supervisor online
     v docs-guide   done         14m     0 quick start and troub…
@@ -131,28 +131,28 @@ fn without_unicode() {
 }
 
 #[test]
-fn twenty_six_agents_on_a_small_screen() {
-    let agent = |number| sample::agent(now(), &format!("feat-{number:02}"), "working", &[], number, "at it");
+fn dashboard_with_26_agents_on_a_small_screen() {
+    let agent = |number| sample::agent(now(), &format!("feat-{number:02}"), "working", &[], number, "busy");
     let view = SessionView { agents: (0..26).map(agent).collect(), ..sample::empty() };
-    let mut picture = Picture::with(sample::options(), view, 80, 24);
+    let mut dashboard = TestDashboard::with(sample::options(), view, 80, 24);
     for _ in 0..25 {
-        picture.key(KeyCode::Char('j'));
+        dashboard.key(KeyCode::Char('j'));
     }
-    insta::assert_snapshot!(picture.seen(), @r"
+    insta::assert_snapshot!(dashboard.screen(), @r"
      git paw
     ▸ agents 26 ────────────────────────────────────────────────────────────────────
       agent   state      age files cli    branch  last message
-    ● feat-15 working    15s     0 claude feat/15 at it
-    ● feat-16 working    16s     0 claude feat/16 at it
-    ● feat-17 working    17s     0 claude feat/17 at it
-    ● feat-18 working    18s     0 claude feat/18 at it
-    ● feat-19 working    19s     0 claude feat/19 at it
-    ● feat-20 working    20s     0 claude feat/20 at it
-    ● feat-21 working    21s     0 claude feat/21 at it
-    ● feat-22 working    22s     0 claude feat/22 at it
-    ● feat-23 working    23s     0 claude feat/23 at it
-    ● feat-24 working    24s     0 claude feat/24 at it
-    ● feat-25 working    25s     0 claude feat/25 at it
+    ● feat-15 working    15s     0 claude feat/15 busy
+    ● feat-16 working    16s     0 claude feat/16 busy
+    ● feat-17 working    17s     0 claude feat/17 busy
+    ● feat-18 working    18s     0 claude feat/18 busy
+    ● feat-19 working    19s     0 claude feat/19 busy
+    ● feat-20 working    20s     0 claude feat/20 busy
+    ● feat-21 working    21s     0 claude feat/21 busy
+    ● feat-22 working    22s     0 claude feat/22 busy
+    ● feat-23 working    23s     0 claude feat/23 busy
+    ● feat-24 working    24s     0 claude feat/24 busy
+    ● feat-25 working    25s     0 claude feat/25 busy
     ─ messages 0 ───────────────────────────────────────────────────────────────────
     1stat 2arti 3bloc 4veri 5feed 6ques 7answ 8inte 9main 0lear
       No messages yet
@@ -167,36 +167,36 @@ fn twenty_six_agents_on_a_small_screen() {
 }
 
 #[test]
-fn the_keys() {
-    insta::assert_snapshot!(Picture::of_session(60, 12).keys("?").seen(), @r"
-     git paw  paw-shop · /host/ada/code/shop · 127.0.0.1:9119
+fn help_lists_the_keys() {
+    insta::assert_snapshot!(TestDashboard::of_session(60, 12).keys("?").screen(), @r"
+     git paw  paw-shop · /home/ada/code/shop · 127.0.0.1:9119
     ▸ keys 3 more below ────────────────────────────────────────
-    Tab    next panel; Shift-Tab goes back
+    Tab    next panel; Shift-Tab: previous panel
     j k    down and up, also arrows, PgDn, PgUp, g, G
-    Enter  everything about the row; answers a question
-    r      answer a question: the chosen, or the oldest
-    d      take a question off this screen
-    1-9 0  only this type of message; again: not this one
-    o      only messages of this agent; again: of all
+    Enter  show details, or answer a question
+    r      answer the selected or the oldest question
+    d      dismiss a question on this screen
+    1-9 0  show only this message type; again: undo
+    o      show only messages of this agent; again: undo
     /      search messages
-    a Esc  all messages again, the newest in sight
+    a Esc  show all messages, and jump to the newest
      1 working, 2 done, 1 blocked, 1 committed        Esc back
     ");
-    assert!(Picture::of_session(100, 30).keys("?").shows("hide the view; the broker goes on"));
+    assert!(TestDashboard::of_session(100, 30).keys("?").shows("hide the view; the broker keeps running"));
     let attached = DashboardOptions { host: DashboardHost::Attached, ..sample::options() };
     assert!(
-        Picture::with(attached, sample::empty(), 100, 30)
+        TestDashboard::with(attached, sample::empty(), 100, 30)
             .keys("?")
-            .shows("close the view; the broker goes on")
+            .shows("close the view; the broker keeps running")
     );
 }
 
 #[test]
-fn everything_about_an_agent_a_conflict_and_a_message() {
-    let mut picture = Picture::of_session(80, 14);
-    picture.keys("jjj").key(KeyCode::Enter);
-    insta::assert_snapshot!(picture.seen(), @r"
-     git paw  paw-shop · /host/ada/code/shop · 127.0.0.1:9119
+fn details_of_an_agent_a_conflict_and_a_message() {
+    let mut dashboard = TestDashboard::of_session(80, 14);
+    dashboard.keys("jjj").key(KeyCode::Enter);
+    insta::assert_snapshot!(dashboard.screen(), @r"
+     git paw  paw-shop · /home/ada/code/shop · 127.0.0.1:9119
     ▸ feat-auth ────────────────────────────────────────────────────────────────────
     state      working
     branch     feat/auth
@@ -211,16 +211,16 @@ fn everything_about_an_agent_a_conflict_and_a_message() {
 
      5 agents: 1 working, 2 done, 1 blocked, 1 committed      j/k scroll  Esc back
     ");
-    picture.key(KeyCode::Esc).key(KeyCode::Tab).key(KeyCode::Tab).key(KeyCode::Enter);
-    insta::assert_snapshot!(picture.seen(), @r"
-     git paw  paw-shop · /host/ada/code/shop · 127.0.0.1:9119
+    dashboard.key(KeyCode::Esc).key(KeyCode::Tab).key(KeyCode::Tab).key(KeyCode::Enter);
+    insta::assert_snapshot!(dashboard.screen(), @r"
+     git paw  paw-shop · /home/ada/code/shop · 127.0.0.1:9119
     ▸ conflict ─────────────────────────────────────────────────────────────────────
-    where   src/middleware/session.rs:41-58
-    agents  feat-auth
-            feat-api
-    since   2026-11-15 09:28:25 UTC
-    story   both changed the signature of open_session
-            git cannot merge lines 41-58
+    where    src/middleware/session.rs:41-58
+    agents   feat-auth
+             feat-api
+    since    2026-11-15 09:28:25 UTC
+    details  both changed the signature of open_session
+             git cannot merge lines 41-58
 
 
 
@@ -228,9 +228,9 @@ fn everything_about_an_agent_a_conflict_and_a_message() {
 
      5 agents: 1 working, 2 done, 1 blocked, 1 committed      j/k scroll  Esc back
     ");
-    picture.key(KeyCode::Esc).key(KeyCode::Tab).keys("kk").key(KeyCode::Enter);
-    insta::assert_snapshot!(picture.seen(), @r"
-     git paw  paw-shop · /host/ada/code/shop · 127.0.0.1:9119
+    dashboard.key(KeyCode::Esc).key(KeyCode::Tab).keys("kk").key(KeyCode::Enter);
+    insta::assert_snapshot!(dashboard.screen(), @r"
+     git paw  paw-shop · /home/ada/code/shop · 127.0.0.1:9119
     ▸ verified 8 ───────────────────────────────────────────────────────────────────
     from  supervisor
     to    fix-checkout-rounding
@@ -248,9 +248,9 @@ fn everything_about_an_agent_a_conflict_and_a_message() {
 }
 
 #[test]
-fn an_answer_being_written() {
-    insta::assert_snapshot!(Picture::of_session(60, 12).keys("rrefuse").seen(), @r"
-     git paw  paw-shop · /host/ada/code/shop · 127.0.0.1:9119
+fn reply_shows_the_question_and_the_input() {
+    insta::assert_snapshot!(TestDashboard::of_session(60, 12).keys("rrefuse").screen(), @r"
+     git paw  paw-shop · /home/ada/code/shop · 127.0.0.1:9119
     ─ agents 5 ─────────────────────────────────────────────────
     ○ supervisor   watching     12s     0 supervisor online
     ✓ docs-guide   done         14m     0 quick start and troub…
@@ -266,35 +266,35 @@ fn an_answer_being_written() {
 }
 
 #[test]
-fn hidden() {
+fn hidden_view_explains_itself() {
     let sentence = "view hidden, broker still running; any key shows it again; git paw pause stops it";
-    let mut picture = Picture::of_session(100, 30);
-    assert_eq!(picture.keys("q").seen().trim(), sentence);
-    let mut narrow = Picture::of_session(60, 12);
-    let seen = narrow.keys("q").seen();
+    let mut dashboard = TestDashboard::of_session(100, 30);
+    assert_eq!(dashboard.keys("q").screen().trim(), sentence);
+    let mut narrow = TestDashboard::of_session(60, 12);
+    let seen = narrow.keys("q").screen();
     assert_eq!(seen.split_whitespace().collect::<Vec<_>>().join(" "), sentence);
 }
 
 #[test]
-fn a_broker_without_checks_and_a_broker_that_is_gone() {
-    let mut picture = Picture::of_session(100, 12);
+fn header_warns_about_missing_auth_and_a_lost_broker() {
+    let mut dashboard = TestDashboard::of_session(100, 12);
     let mut facts = sample::facts();
     facts.broker.as_mut().unwrap().open_to_all = Some(true);
-    picture.update(DashboardUpdate::View(ViewEvent::Session(Box::new(facts))));
-    insta::assert_snapshot!(picture.line("git paw"), @" git paw  paw-shop · /host/ada/code/shop · 127.0.0.1:9119         auth none: senders are not checked");
-    picture.update(DashboardUpdate::Disconnected("no broker runs here".into()));
-    insta::assert_snapshot!(picture.line("git paw"), @" git paw  paw-shop · /host/ada/code/shop · 127.0.0.1:9119           broker gone: no broker runs here");
-    picture.resize(60, 12);
-    insta::assert_snapshot!(picture.line("git paw"), @" git paw  paw-shop          broker gone: no broker runs here");
-    picture.update(DashboardUpdate::Connected);
-    insta::assert_snapshot!(picture.line("git paw"), @" git paw  paw-shop · …a/code/shop · 127.0.0.1:9119 auth none");
+    dashboard.update(DashboardUpdate::View(ViewEvent::Session(Box::new(facts))));
+    insta::assert_snapshot!(dashboard.line("git paw"), @" git paw  paw-shop · /home/ada/code/shop · 127.0.0.1:9119         auth none: senders are not checked");
+    dashboard.update(DashboardUpdate::Disconnected("no broker is running".into()));
+    insta::assert_snapshot!(dashboard.line("git paw"), @" git paw  paw-shop · /home/ada/code/shop · 127.0.0.1:9119          broker lost: no broker is running");
+    dashboard.resize(60, 12);
+    insta::assert_snapshot!(dashboard.line("git paw"), @" git paw  paw-shop         broker lost: no broker is running");
+    dashboard.update(DashboardUpdate::Connected);
+    insta::assert_snapshot!(dashboard.line("git paw"), @" git paw  paw-shop · …a/code/shop · 127.0.0.1:9119 auth none");
 }
 
 #[test]
-fn no_line_is_ever_wider_than_the_screen_and_the_counts_stay_in_sight() {
+fn lines_fit_the_screen_and_the_counts_stay_visible() {
     for (columns, rows) in [(20, 5), (33, 8), (60, 12), (79, 24), (120, 20), (150, 16), (200, 50)] {
-        let mut picture = Picture::of_session(columns, rows);
-        let seen = picture.seen();
+        let mut dashboard = TestDashboard::of_session(columns, rows);
+        let seen = dashboard.screen();
         assert_eq!(seen.lines().count(), usize::from(rows));
         assert!(seen.lines().all(|line| paw_core::text::width(line) <= usize::from(columns)), "{seen}");
         assert!(seen.contains("? keys"), "{columns}x{rows}\n{seen}");
