@@ -1,4 +1,4 @@
-//! `git paw mcp`, as an AI CLI uses it: an official client against the real program.
+//! `git paw mcp` with an official MCP client.
 
 mod autopilot;
 mod client;

@@ -1,4 +1,4 @@
-//! `git paw serve`, `say`, `inbox` and `dashboard`: agents that talk, with a broker and without.
+//! `git paw serve`, `say`, `inbox` and `dashboard`, with and without a broker.
 
 use std::fs;
 use std::process::{Child, Stdio};
@@ -28,7 +28,7 @@ impl Team {
             let dir = sandbox.root().join(name);
             repo.git(["worktree", "add", "--quiet", "-b", &format!("feat/{name}"), dir.to_str().unwrap()]);
         }
-        // Whatever else runs on this machine, a port is found; sandboxes do not share one.
+        // Finds a free port whatever else runs on this machine; sandboxes do not share one.
         sandbox.write("home/.config/git-paw/config.toml", "[broker]\nport = 0\n");
         Self { sandbox, repo, broker: None }
     }
@@ -37,7 +37,7 @@ impl Team {
         let mut command = self.sandbox.command(PROGRAM);
         command.arg("serve").current_dir(&self.repo.root).stdout(Stdio::null()).stderr(Stdio::null());
         self.broker = Some(command.spawn().unwrap());
-        wait_until("the broker is there", || self.endpoint());
+        wait_until("the broker is running", || self.endpoint());
     }
 
     fn endpoint(&self) -> Option<Value> {
@@ -59,12 +59,12 @@ impl Team {
         paw(&self.sandbox, &self.repo.root, args)
     }
 
-    /// Everything that was ever said, as the audit trail has it.
+    /// The text of the audit trail.
     fn trail(&self) -> String {
         fs::read_to_string(self.repo.root.join(".git-paw/broker.log")).unwrap_or_default()
     }
 
-    /// How many messages of the trail hold these words.
+    /// How many messages of the trail contain this text.
     fn count(&self, words: &str) -> usize {
         self.trail().lines().filter(|line| line.contains(words)).count()
     }
@@ -85,14 +85,14 @@ impl Drop for Team {
 }
 
 #[test]
-fn without_any_session_nothing_can_be_said_and_the_error_says_so() {
+fn say_fails_without_a_session() {
     let team = Team::new();
     let ran = team.paw(&["say", "status", "working"]);
     assert!(ran.code == 1 && ran.stderr.contains("this repository has no session"), "{ran}");
 }
 
 #[test]
-fn what_is_said_is_kept_across_a_restart_and_while_no_broker_runs() {
+fn messages_survive_a_restart_and_are_stored_without_a_broker() {
     let mut team = Team::new();
     team.serve();
     let first = document(&team.paw(&["say", "answer", "feat-a", "yes", "--json"]));
@@ -104,7 +104,7 @@ fn what_is_said_is_kept_across_a_restart_and_while_no_broker_runs() {
     team.serve();
     let third = document(&team.paw(&["say", "answer", "feat-a", "perhaps", "--json"]));
     assert!(third["seq"].as_u64() > second["seq"].as_u64(), "numbers never start again");
-    wait_until("the trail has all three", || {
+    wait_until("the trail has all three messages", || {
         let trail = team.trail();
         ["yes", "no", "perhaps"].iter().all(|word| trail.contains(&format!("\"{word}\""))).then_some(())
     });
@@ -123,7 +123,7 @@ fn an_agent_without_its_token_is_refused() {
 }
 
 #[test]
-fn two_agents_that_edit_the_same_lines_are_warned() {
+fn serve_warns_two_agents_that_edit_the_same_lines() {
     let mut team = Team::new();
     team.serve();
     for (name, text) in
@@ -146,7 +146,7 @@ fn two_agents_that_edit_the_same_lines_are_warned() {
 }
 
 #[test]
-fn a_conflict_that_was_resolved_while_no_broker_ran_is_over_and_nobody_is_warned_twice() {
+fn serve_clears_a_conflict_that_was_resolved_without_a_broker_and_repeats_no_warning() {
     let mut team = Team::new();
     team.serve();
     for tree in ["a", "b"] {
@@ -162,7 +162,7 @@ fn a_conflict_that_was_resolved_while_no_broker_ran_is_over_and_nobody_is_warned
 }
 
 #[test]
-fn an_agent_whose_worktree_was_removed_while_no_broker_ran_is_known_no_longer() {
+fn serve_forgets_an_agent_whose_worktree_was_removed_without_a_broker() {
     let mut team = Team::new();
     team.sandbox.write("home/.config/git-paw/config.toml", "[broker]\nport = 0\nauth = \"none\"\n");
     team.serve();
@@ -175,7 +175,7 @@ fn an_agent_whose_worktree_was_removed_while_no_broker_ran_is_known_no_longer() 
     team.sandbox.set("GIT_PAW_AGENT_ID", "feat-b");
     assert_eq!(team.paw(&["say", "intent", "shared.txt", "--summary", "mine now"]).code, 0);
     team.write_shared("b", "TWO of b");
-    wait_until("the work of the other is seen", || (team.count(seen) == 2).then_some(()));
+    wait_until("the work of the other agent is reported", || (team.count(seen) == 2).then_some(()));
     team.stop();
     assert_eq!(team.count("[conflict-detector]"), 0, "{}", team.trail());
     let log = log::open(&PawDir::of(&team.repo.root.join(".git")).log()).unwrap();
@@ -186,7 +186,7 @@ fn an_agent_whose_worktree_was_removed_while_no_broker_ran_is_known_no_longer() 
 }
 
 #[test]
-fn a_trail_that_the_repository_links_elsewhere_is_not_written_and_nothing_that_was_said_is_lost() {
+fn serve_does_not_write_the_audit_trail_through_a_link_and_loses_no_message() {
     let mut team = Team::new();
     let outside = team.sandbox.root().join("outside");
     fs::write(&outside, "mine\n").unwrap();
@@ -200,7 +200,7 @@ fn a_trail_that_the_repository_links_elsewhere_is_not_written_and_nothing_that_w
 }
 
 #[test]
-fn an_inbox_shows_what_feedback_says_and_nothing_that_a_terminal_obeys() {
+fn inbox_shows_feedback_without_terminal_codes() {
     let mut team = Team::new();
     team.serve();
     let said =
@@ -212,7 +212,7 @@ fn an_inbox_shows_what_feedback_says_and_nothing_that_a_terminal_obeys() {
 }
 
 #[test]
-fn an_inbox_of_nobody_is_empty_and_ends_where_it_began() {
+fn inbox_of_an_unknown_agent_is_empty() {
     let mut team = Team::new();
     team.serve();
     let ran = team.paw(&["inbox", "--since", "7", "--json"]);
@@ -221,7 +221,7 @@ fn an_inbox_of_nobody_is_empty_and_ends_where_it_began() {
 }
 
 #[test]
-fn a_repository_cannot_open_the_broker_to_everybody() {
+fn repository_configuration_cannot_expose_the_broker() {
     let mut team = Team::new();
     team.repo.write(".git-paw/config.toml", "[broker]\nauth = \"none\"\nbind = \"0.0.0.0\"\n");
     team.serve();
@@ -233,7 +233,7 @@ fn a_repository_cannot_open_the_broker_to_everybody() {
 }
 
 #[test]
-fn a_second_broker_says_where_the_first_is() {
+fn a_second_serve_reports_the_address_of_the_first() {
     let mut team = Team::new();
     team.serve();
     let ran = team.paw(&["serve"]);
@@ -245,13 +245,13 @@ fn a_second_broker_says_where_the_first_is() {
 }
 
 #[test]
-fn the_dashboard_shows_a_running_session_from_any_terminal() {
+fn dashboard_attaches_to_a_running_session() {
     let mut team = Team::new();
     assert!(team.paw(&["dashboard"]).stderr.contains("no broker is running for this repository"));
     team.serve();
     team.paw(&["say", "question", "may I rename Token?"]);
     let mut terminal = Terminal::run(&team.sandbox, &team.repo.root, PROGRAM, &["dashboard"]);
-    // A blank between two words may never be drawn.
+    // A blank between two words may not be drawn.
     terminal.wait_for("rename");
     terminal.send("q");
     assert_eq!(terminal.finish(), 0);
@@ -259,10 +259,10 @@ fn the_dashboard_shows_a_running_session_from_any_terminal() {
 }
 
 #[test]
-fn the_sessions_own_pane_runs_the_broker_and_the_screen() {
+fn session_pane_runs_the_broker_and_the_screen() {
     let team = Team::new();
     let mut terminal = Terminal::run(&team.sandbox, &team.repo.root, PROGRAM, &["__dashboard"]);
-    wait_until("the broker is there", || team.endpoint());
+    wait_until("the broker is running", || team.endpoint());
     terminal.wait_for("feat-a");
     terminal.send("q");
     terminal.wait_for("hidden");
@@ -270,11 +270,11 @@ fn the_sessions_own_pane_runs_the_broker_and_the_screen() {
     let pid = team.endpoint().unwrap()["pid"].to_string();
     team.sandbox.run(&team.sandbox.root(), "kill", [pid]);
     assert_eq!(terminal.finish(), 0);
-    assert_eq!(team.endpoint(), None, "the endpoint goes with the broker");
+    assert_eq!(team.endpoint(), None, "the broker removes its endpoint");
 }
 
 #[test]
-fn a_terminal_that_goes_away_ends_the_session_in_order() {
+fn a_closed_terminal_shuts_the_session_down_cleanly() {
     let team = Team::new();
     let root = team.repo.root.to_str().unwrap();
     let made =
@@ -289,7 +289,7 @@ fn a_terminal_that_goes_away_ends_the_session_in_order() {
 }
 
 #[test]
-fn ctrl_c_ends_a_broker_in_order() {
+fn ctrl_c_shuts_the_broker_down_cleanly() {
     let mut team = Team::new();
     team.serve();
     team.end_with("-INT");
@@ -297,7 +297,7 @@ fn ctrl_c_ends_a_broker_in_order() {
 }
 
 #[test]
-fn a_token_of_another_session_is_explained_to_a_person() {
+fn say_with_a_token_of_another_session_fails_with_a_hint() {
     let mut team = Team::new();
     team.serve();
     team.sandbox.set("GIT_PAW_AGENT_ID", "feat-a");
@@ -312,36 +312,36 @@ fn a_token_of_another_session_is_explained_to_a_person() {
 }
 
 #[test]
-fn what_a_person_commits_in_an_agent_s_worktree_is_announced_and_to_be_verified() {
+fn a_users_commit_in_an_agents_worktree_is_reported_and_verified() {
     let world = World::with_broker();
     let commit = ["commit", "--quiet", "--allow-empty", "--message", "by hand"];
     let ran = world.sandbox.run(&world.worktree("feat/a"), "git", commit);
     assert_eq!(ran.code, 0, "{ran}");
-    wait_until("the commit is told", || {
+    wait_until("the commit is reported", || {
         let history = world.history();
         (history.contains("committed") && history.contains("verify-now")).then_some(())
     });
 }
 
 #[test]
-fn agents_of_a_session_without_a_broker_are_told_nothing_behind_their_back() {
+fn tell_fails_in_a_session_without_a_broker() {
     let world = World::empty();
     let mut broker = world.sandbox.command(PROGRAM);
     broker.arg("serve").current_dir(&world.repo.root).stdout(Stdio::null()).stderr(Stdio::null());
     let mut broker = broker.spawn().unwrap();
     let endpoint = world.repo.root.join(".git/paw/endpoint.json");
-    wait_until("the broker is there", || endpoint.exists().then_some(()));
+    wait_until("the broker is running", || endpoint.exists().then_some(()));
     world.sandbox.run(&world.sandbox.root(), "kill", ["-INT", &broker.id().to_string()]);
     assert!(wait_until("the broker has ended", || broker.try_wait().unwrap()).success());
     let ran = world.paw(&["start", "--no-supervisor", "--cli", "claude", "--branches", "feat/a,feat/b"]);
     assert_eq!(ran.code, 0, "{ran}");
     let ran = world.paw(&["tell", "feat-a", "use bcrypt"]);
     assert!(ran.code == 1 && ran.stderr.contains("this session has no broker"), "{ran}");
-    assert!(!world.history().contains("bcrypt"), "nothing is kept for nobody");
+    assert!(!world.history().contains("bcrypt"), "the message is not stored");
 }
 
 #[test]
-fn who_was_warned_of_an_agent_hears_that_it_is_over_when_that_agent_is_removed() {
+fn removing_an_agent_clears_the_conflict_warnings_about_it() {
     let world = World::with_broker();
     for branch in ["feat/a", "feat/b"] {
         fs::write(world.worktree(branch).join("README.md"), format!("of {branch}\n")).unwrap();
@@ -350,7 +350,7 @@ fn who_was_warned_of_an_agent_hears_that_it_is_over_when_that_agent_is_removed()
     wait_until("both are warned", || (said("in-flight conflict") == 2).then_some(()));
     let ran = world.paw(&["remove", "feat/a", "--force"]);
     assert_eq!(ran.code, 0, "{ran}");
-    wait_until("it is told that the agent is gone", || (said("left the session") == 1).then_some(()));
+    wait_until("the agent is reported as gone", || (said("left the session") == 1).then_some(()));
     assert_eq!(said("README.md no longer conflicts with the work of feat-a"), 1, "{}", world.history());
     assert_eq!(said("no longer conflicts with the work of feat-b"), 0, "nobody is left to hear it");
 }

@@ -1,33 +1,33 @@
-//! What pages say about the program, looked up in its sources: messages in the chapter about trouble, keys without effect.
+//! Compares the docs with the sources: quoted messages, and configuration keys without effect.
 
 use std::fs;
 use std::path::PathBuf;
 
 use super::{load_page, root};
 
-/// Shorter pieces are found anywhere.
+/// Shorter parts match anywhere.
 const TELLING: usize = 6;
 
-/// Every source of ours as one would read it: strings in one piece, without what escapes them.
+/// All sources, with string literals joined and unescaped.
 fn sources() -> Vec<String> {
     let mut left: Vec<PathBuf> =
         fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path().join("src")).collect();
     let mut sources = Vec::new();
     while let Some(path) = left.pop() {
-        // A key's own declaration, and tests, make nothing of it.
+        // Its declaration and tests do not count as uses of a key.
         if path.ends_with("config/schema") || path.ends_with("tests") || path.ends_with("tests.rs") {
             continue;
         }
         if path.is_dir() {
             left.extend(fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            sources.push(in_one_piece(&fs::read_to_string(path).unwrap()));
+            sources.push(join_strings(&fs::read_to_string(path).unwrap()));
         }
     }
     sources
 }
 
-fn in_one_piece(source: &str) -> String {
+fn join_strings(source: &str) -> String {
     let mut pieces = source.split("\\\n");
     let first = pieces.next().unwrap_or_default().to_owned();
     let joined = pieces.fold(first, |text, piece| text + piece.trim_start());
@@ -39,7 +39,7 @@ fn quoted(page: &str) -> Vec<&str> {
     page.lines().filter_map(|line| line.strip_prefix("### `")?.strip_suffix('`')).collect()
 }
 
-/// Whether one source has all pieces of a message, in their order.
+/// Whether one source contains all parts of a message, in order.
 fn is_in(source: &str, message: &str) -> bool {
     let mut rest = source;
     message.split('…').map(str::trim).filter(|piece| piece.len() >= TELLING).all(|piece| {
@@ -54,7 +54,7 @@ fn is_in(source: &str, message: &str) -> bool {
 }
 
 #[test]
-fn every_quoted_message_is_one_of_ours() {
+fn every_message_quoted_in_the_docs_exists_in_the_sources() {
     let (page, sources) = (load_page("docs/troubleshooting.md"), sources());
     let messages = quoted(&page);
     assert!(messages.len() >= 20, "{messages:?}");
@@ -68,8 +68,8 @@ fn every_quoted_message_is_one_of_ours() {
 }
 
 #[test]
-fn a_message_that_nobody_says_is_noticed() {
-    let source = in_one_piece("\"cannot \\\n        open {path}: it is \\\"gone\\\"\"");
+fn a_quoted_message_that_does_not_exist_is_detected() {
+    let source = join_strings("\"cannot \\\n        open {path}: it is \\\"gone\\\"\"");
     assert!(is_in(&source, "cannot open …: it is \"gone\""));
     assert!(
         !is_in(&source, "cannot close …: it is \"gone\"") && !is_in(&source, "it is \"gone\" … cannot open")
@@ -77,7 +77,7 @@ fn a_message_that_nobody_says_is_noticed() {
 }
 
 #[test]
-fn keys_that_nothing_reads_are_said_to_have_no_effect() {
+fn configuration_keys_without_effect_are_documented_as_such() {
     let (page, sources) = (load_page("docs/keys.md"), sources().concat());
     for row in page.lines().filter(|row| row.starts_with("| `")) {
         let name = row.split('`').nth(1).unwrap();

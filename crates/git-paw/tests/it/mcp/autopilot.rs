@@ -1,4 +1,4 @@
-//! A whole task test-first over MCP, as an agent does it.
+//! A whole test-first task over MCP.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ fn begin(project: &Project) -> Client {
 }
 
 #[test]
-fn an_agent_does_a_task_from_start_to_finalize() {
+fn mcp_autopilot_runs_a_task_from_start_to_finalize() {
     let Some(project) = Project::find() else { return };
     let client = begin(&project);
     let root = project.repo.root.display().to_string();
@@ -48,7 +48,7 @@ fn an_agent_does_a_task_from_start_to_finalize() {
         let reported = json!({"testResults": {"total": 99, "passed": 99, "failed": 0}});
         let red = client.call("autopilot_complete_phase", reported).unwrap();
         assert_eq!((&red["accepted"], &red["nextAction"]), (&json!(true), &json!("implement_code")), "{red}");
-        assert_eq!(red["testResults"]["failed"], 1, "what was reported is no proof");
+        assert_eq!(red["testResults"]["failed"], 1, "reported results are not used");
         assert!(red["note"].is_string() && red["reported"]["total"] == 99, "{red}");
         project.write_code(function, code);
         let green = client.call("autopilot_complete_phase", json!({})).unwrap();
@@ -71,7 +71,7 @@ fn an_agent_does_a_task_from_start_to_finalize() {
 }
 
 #[test]
-fn numbers_alone_prove_nothing() {
+fn mcp_autopilot_ignores_reported_test_results() {
     let Some(project) = Project::find() else { return };
     let client = begin(&project);
     client.call("autopilot_start", json!({"taskId": 42})).unwrap();
@@ -84,7 +84,7 @@ fn numbers_alone_prove_nothing() {
 }
 
 #[test]
-fn only_what_is_expected_is_committed() {
+fn mcp_autopilot_commit_requires_all_changed_files() {
     let Some(project) = Project::find() else { return };
     let client = begin(&project);
     client.call("autopilot_start", json!({"taskId": 42})).unwrap();
@@ -99,7 +99,7 @@ fn only_what_is_expected_is_committed() {
 }
 
 #[test]
-fn a_paused_run_is_resumed_and_given_up_over_mcp() {
+fn mcp_autopilot_resumes_and_aborts_a_paused_run() {
     let Some(project) = Project::find() else { return };
     let client = begin(&project);
     client.call("autopilot_start", json!({"taskId": "42", "maxAttempts": 1})).unwrap();
@@ -113,7 +113,7 @@ fn a_paused_run_is_resumed_and_given_up_over_mcp() {
 }
 
 #[test]
-fn bad_input_to_every_autopilot_tool_is_a_tool_error() {
+fn mcp_autopilot_tools_report_invalid_input_as_tool_errors() {
     let Some(project) = Project::find() else { return };
     let client = begin(&project);
     for (tool, arguments, code) in [
@@ -140,7 +140,7 @@ fn bad_input_to_every_autopilot_tool_is_a_tool_error() {
     assert_eq!(project.repo.git(["branch", "--list"]), "* main", "nothing was begun");
 }
 
-/// Tests that wait, once they run, until they are let go.
+/// Tests that block until they are released.
 struct Held {
     running: PathBuf,
     go: PathBuf,
@@ -162,13 +162,13 @@ impl Held {
         wait_until("the tests run", || self.running.exists().then_some(()));
     }
 
-    fn let_go(&self) {
+    fn release(&self) {
         std::fs::write(&self.go, "").unwrap();
     }
 }
 
 #[test]
-fn two_clients_share_one_run() {
+fn two_mcp_clients_share_one_autopilot_run() {
     let Some(project) = Project::find() else { return };
     let (first, second) = (begin(&project), begin(&project));
     first.call("autopilot_start", json!({"taskId": 42})).unwrap();
@@ -177,18 +177,18 @@ fn two_clients_share_one_run() {
     std::thread::scope(|scope| {
         let judging = scope.spawn(|| first.call("autopilot_complete_phase", json!({})).unwrap());
         held.wait();
-        // Whoever looks is answered while the tests run; whoever wants to work is told that somebody does.
+        // Reading works while the tests run; a second change is refused.
         assert_eq!(second.call("autopilot_status", json!({})).unwrap()["tddPhase"], "RED");
         let busy = second.call("autopilot_complete_phase", json!({})).unwrap_err();
         assert!(busy["message"].as_str().unwrap().contains("another autopilot is running"), "{busy}");
-        held.let_go();
+        held.release();
         assert_eq!(judging.join().unwrap()["accepted"], true);
     });
     assert_eq!(second.call("autopilot_next", json!({})).unwrap()["workUnit"]["phase"], "GREEN");
 }
 
 #[test]
-fn a_change_that_was_begun_is_finished_when_the_client_has_gone() {
+fn mcp_server_finishes_a_change_after_the_client_disconnects() {
     let Some(project) = Project::find() else { return };
     begin(&project).call("autopilot_start", json!({"taskId": 42})).unwrap();
     project.write_test("subtract", "2");
@@ -199,14 +199,14 @@ fn a_change_that_was_begun_is_finished_when_the_client_has_gone() {
     server.send_json(&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}));
     held.wait();
     server.hang_up();
-    held.let_go();
+    held.release();
     assert_eq!(server.end(), Some(0));
     let status = begin(&project).call("autopilot_status", json!({})).unwrap();
     assert_eq!(status["tddPhase"], "GREEN", "{status}");
 }
 
 #[test]
-fn a_test_command_of_the_projects_own_needs_the_users_approval() {
+fn mcp_autopilot_requires_approval_of_the_projects_test_command() {
     let Some(project) = Project::find() else { return };
     project.repo.commit_file(".taskmaster/config.json", r#"{"test": {"runner": "touch pwned"}}"#, "config");
     let client = begin(&project);

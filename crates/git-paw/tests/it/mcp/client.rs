@@ -17,7 +17,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// A server in a directory, and a client that has shaken hands with it.
+    /// A server in a directory, and a connected client.
     pub(super) fn start(sandbox: &Sandbox, dir: &Path, args: &[&str]) -> Self {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
@@ -38,7 +38,7 @@ impl Client {
         self.tools().into_iter().map(|tool| tool.name.into_owned()).collect()
     }
 
-    /// Calls a tool. The answer, or the error that the tool gave.
+    /// Calls a tool, and returns its result or its error.
     pub(super) fn call(&self, name: &str, arguments: Value) -> Result<Value, Value> {
         let Value::Object(arguments) = arguments else { panic!("{arguments} is no object") };
         let params = CallToolRequestParams::new(name.to_owned()).with_arguments(arguments);
@@ -49,14 +49,14 @@ impl Client {
         if result.is_error == Some(true) { Err(data["error"].clone()) } else { Ok(data) }
     }
 
-    /// Calls a tool that has to refuse, and returns its code.
+    /// Calls a tool that must fail, and returns the error code.
     pub(super) fn refusal(&self, name: &str, arguments: Value) -> String {
         let error = self.call(name, arguments).unwrap_err();
         assert!(error["message"].as_str().is_some_and(|message| !message.is_empty()), "{error}");
         error["code"].as_str().unwrap().to_owned()
     }
 
-    /// What a client sees that calls what there is not.
+    /// The protocol error of a call to an unknown tool.
     pub(super) fn protocol_error(&self, name: &str) -> String {
         let params = CallToolRequestParams::new(name.to_owned());
         self.runtime.block_on(self.service.call_tool(params)).unwrap_err().to_string()

@@ -1,4 +1,4 @@
-//! Agents that talk over MCP, with a broker and without.
+//! Messages over MCP, with and without a broker.
 
 use std::fs;
 use std::process::{Child, Stdio};
@@ -29,7 +29,7 @@ impl Team {
         let mut command = sandbox.command(PROGRAM);
         command.arg("serve").current_dir(&repo.root).stdout(Stdio::null()).stderr(Stdio::null());
         let broker = command.spawn().unwrap();
-        wait_until("the broker is there", || {
+        wait_until("the broker is running", || {
             fs::read_to_string(repo.root.join(".git/paw/endpoint.json"))
                 .ok()
                 .filter(|text| text.contains("url"))
@@ -50,7 +50,7 @@ impl Drop for Team {
 }
 
 #[test]
-fn what_is_said_over_mcp_is_what_the_commands_see() {
+fn messages_sent_over_mcp_appear_in_the_commands() {
     let team = Team::new();
     let client = team.client();
     let said =
@@ -80,7 +80,7 @@ fn what_is_said_over_mcp_is_what_the_commands_see() {
 }
 
 #[test]
-fn a_long_inbox_is_read_in_pages() {
+fn mcp_inbox_returns_pages() {
     let team = Team::new();
     let client = team.client();
     for number in 0..5 {
@@ -102,7 +102,7 @@ fn a_long_inbox_is_read_in_pages() {
 }
 
 #[test]
-fn a_conflict_is_seen_with_its_file_and_both_agents() {
+fn mcp_conflicts_lists_the_file_and_both_agents() {
     let team = Team::new();
     let client = team.client();
     assert_eq!(client.call("conflicts", json!({})).unwrap()["conflicts"], json!([]));
@@ -110,7 +110,7 @@ fn a_conflict_is_seen_with_its_file_and_both_agents() {
         let file = team.sandbox.root().join(name).join("shared.txt");
         fs::write(file, format!("one\nTWO of {name}\nthree\n")).unwrap();
     }
-    let conflict = wait_until("the radar has seen it", || {
+    let conflict = wait_until("the conflict is detected", || {
         let answer = client.call("conflicts", json!({})).unwrap();
         let conflicts = answer["conflicts"].as_array().unwrap().clone();
         conflicts.into_iter().find(|conflict| conflict["kind"] == "conflict")
@@ -121,7 +121,7 @@ fn a_conflict_is_seen_with_its_file_and_both_agents() {
 }
 
 #[test]
-fn an_inbox_waits_for_what_comes() {
+fn mcp_inbox_waits_for_a_message() {
     let team = Team::new();
     let client = team.client();
     let since = client.call("inbox", json!({})).unwrap()["last_seq"].clone();
@@ -135,7 +135,7 @@ fn an_inbox_waits_for_what_comes() {
 }
 
 #[test]
-fn bad_messages_are_tool_errors() {
+fn mcp_say_reports_invalid_messages_as_tool_errors() {
     let team = Team::new();
     let client = team.client();
     for (arguments, part) in [
@@ -154,7 +154,7 @@ fn bad_messages_are_tool_errors() {
 }
 
 #[test]
-fn an_agent_speaks_in_its_own_name_and_only_with_its_token() {
+fn mcp_say_requires_the_token_of_the_agent() {
     let mut team = Team::new();
     team.sandbox.set("GIT_PAW_AGENT_ID", "feat-a");
     team.sandbox.set("GIT_PAW_BROKER_TOKEN", "guessed");
@@ -164,7 +164,7 @@ fn an_agent_speaks_in_its_own_name_and_only_with_its_token() {
 }
 
 #[test]
-fn without_a_session_nobody_hears_and_nothing_is_known() {
+fn mcp_coordination_tools_fail_without_a_session() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     let client = Client::start(&sandbox, &repo.root, &["--tools", "coordination"]);

@@ -1,4 +1,4 @@
-//! Which tools there are, and how they describe themselves.
+//! The offered tools and their descriptions.
 
 use paw_testkit::Sandbox;
 use serde_json::json;
@@ -13,19 +13,19 @@ fn names(args: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn the_usual_sets_are_autopilot_tasks_and_coordination() {
+fn mcp_default_tool_sets_are_autopilot_tasks_and_coordination() {
     insta::assert_snapshot!(names(&[]).join(" "), @"autopilot_start autopilot_next autopilot_complete_phase autopilot_commit autopilot_status autopilot_resume autopilot_finalize autopilot_abort tasks_list tasks_show tasks_next tasks_set_status tasks_add say inbox intents conflicts agents");
 }
 
 #[test]
-fn every_set_can_be_asked_for() {
+fn mcp_offers_every_tool_set_on_request() {
     insta::assert_snapshot!(names(&["--tools", "worktrees,session", "--tools", "specs,gates"]).join(" "), @"worktree_list worktree_create worktree_remove session_status spec_list spec_show gate_list gate_verify");
     let usual = names(&[]).len() + 8;
     assert_eq!(names(&["--tools", "all"]).len(), usual);
 }
 
 #[test]
-fn for_reading_nothing_is_offered_that_changes_something() {
+fn mcp_read_only_offers_no_tool_that_changes_anything() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     let client = Client::start(&sandbox, &repo.root, &["--tools", "all", "--read-only"]);
@@ -46,7 +46,7 @@ fn for_reading_nothing_is_offered_that_changes_something() {
 }
 
 #[test]
-fn a_tool_says_what_it_takes_and_what_it_does() {
+fn mcp_tools_describe_their_arguments_and_effects() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     let tools = Client::start(&sandbox, &repo.root, &[]).tools();
@@ -61,7 +61,7 @@ fn a_tool_says_what_it_takes_and_what_it_does() {
 }
 
 #[test]
-fn a_set_that_does_not_exist_is_refused_with_those_that_do() {
+fn mcp_refuses_an_unknown_tool_set_and_lists_the_known_ones() {
     let sandbox = Sandbox::new();
     let ran = paw(&sandbox, &sandbox.root(), &["mcp", "--tools", "everything"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
@@ -72,7 +72,7 @@ fn a_set_that_does_not_exist_is_refused_with_those_that_do() {
 }
 
 #[test]
-fn a_server_outside_of_a_repository_starts_and_its_tools_say_so() {
+fn mcp_server_starts_outside_of_a_repository_and_its_tools_report_it() {
     let sandbox = Sandbox::new();
     let client = Client::start(&sandbox, &sandbox.root(), &["--tools", "all"]);
     for tool in ["tasks_list", "agents", "session_status", "spec_list", "gate_list"] {

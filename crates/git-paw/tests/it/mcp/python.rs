@@ -1,4 +1,4 @@
-//! The official client of another language.
+//! The official Python client.
 
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,7 @@ async def main():
 asyncio.run(main())
 "#;
 
-/// The one that `scripts/test` has installed the client for, or the machine's own.
+/// The Python for which `scripts/test` installed the client, or the default one.
 fn python() -> PathBuf {
     let installed = std::env::var_os("PAW_RUNNERS").map(|place| Path::new(&place).join("venv/bin/python"));
     installed.filter(|python| python.exists()).unwrap_or_else(|| "python3".into())

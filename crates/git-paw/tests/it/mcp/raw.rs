@@ -1,4 +1,4 @@
-//! The program with bare pipes, for what no decent client does.
+//! The program with plain pipes, for input that no client sends.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -39,7 +39,7 @@ impl Raw {
         self.send(message.to_string().as_bytes());
     }
 
-    /// The answer to a request. Every line on the way has to be a message of the protocol.
+    /// The response to a request. Every line before it must be a protocol message.
     pub(super) fn answer(&mut self, id: u64) -> Value {
         loop {
             let line = self.lines.recv_timeout(Duration::from_mins(2)).expect("an answer");
@@ -71,7 +71,7 @@ impl Raw {
         drop(self.input.take());
     }
 
-    /// Hangs up and waits for the end.
+    /// Closes the input and waits for the exit.
     pub(super) fn end(mut self) -> Option<i32> {
         self.hang_up();
         wait_until("the server ends with its input", || self.child.try_wait().unwrap()).code()

@@ -8,7 +8,7 @@ use super::client::Client;
 use crate::lifecycle::World;
 use crate::paw::document;
 
-/// What a pane's environment says.
+/// A variable of a pane's environment.
 fn variable(world: &World, agent: &str, name: &str) -> String {
     let pane = world.pane(agent).unwrap();
     let pid = world.tmux(&["display-message", "-p", "-t", &pane, "#{pane_pid}"]);
@@ -18,7 +18,7 @@ fn variable(world: &World, agent: &str, name: &str) -> String {
 }
 
 #[test]
-fn an_agent_in_its_pane_speaks_in_its_own_name_and_is_seen_by_all() {
+fn mcp_agent_in_its_pane_sends_as_itself() {
     let mut world = World::with_broker();
     let operator = Client::start(&world.sandbox, &world.repo.root, &["--tools", "coordination,session"]);
     let session = operator.call("session_status", json!({})).unwrap();

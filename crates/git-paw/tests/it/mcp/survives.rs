@@ -1,4 +1,4 @@
-//! What a hostile or broken client may do to the server: nothing.
+//! Hostile and broken clients do not harm the server.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::raw::Raw;
 
-/// A server in a repository of its own.
+/// A server in its own repository.
 fn start() -> (Raw, Sandbox, TestRepo) {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
@@ -30,7 +30,7 @@ const NOISE: [&[u8]; 12] = [
 ];
 
 #[test]
-fn noise_before_and_after_the_handshake_is_survived() {
+fn mcp_server_ignores_garbage_before_and_after_the_handshake() {
     let (mut server, _sandbox, _repo) = start();
     for noise in NOISE {
         server.send(noise);
@@ -44,7 +44,7 @@ fn noise_before_and_after_the_handshake_is_survived() {
 }
 
 #[test]
-fn a_huge_message_is_passed_over_and_the_next_one_answered() {
+fn mcp_server_skips_a_huge_message() {
     let (mut server, _sandbox, _repo) = start();
     server.shake_hands();
     let huge = format!(
@@ -62,7 +62,7 @@ fn a_huge_message_is_passed_over_and_the_next_one_answered() {
 }
 
 #[test]
-fn a_call_without_sense_is_an_error_and_not_the_end() {
+fn mcp_server_answers_invalid_calls_with_errors() {
     let (mut server, _sandbox, _repo) = start();
     server.shake_hands();
     for (id, params) in (10..).zip([
@@ -79,7 +79,7 @@ fn a_call_without_sense_is_an_error_and_not_the_end() {
 }
 
 #[test]
-fn a_client_that_goes_away_ends_the_server() {
+fn mcp_server_ends_when_the_client_disconnects() {
     let (server, _sandbox, _repo) = start();
     assert_eq!(server.end(), Some(0), "before it said a word");
     let (mut server, _sandbox, _repo) = start();
@@ -90,7 +90,7 @@ fn a_client_that_goes_away_ends_the_server() {
 }
 
 #[test]
-fn many_calls_at_once_are_all_answered() {
+fn mcp_server_answers_many_concurrent_calls() {
     let (mut server, _sandbox, _repo) = start();
     server.shake_hands();
     for id in 100..200 {

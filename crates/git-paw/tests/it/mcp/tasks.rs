@@ -16,7 +16,7 @@ fn begin() -> (Sandbox, TestRepo, Client) {
 }
 
 #[test]
-fn a_task_is_added_found_shown_and_done() {
+fn mcp_tasks_can_be_added_found_shown_and_completed() {
     let (sandbox, repo, client) = begin();
     assert_eq!(client.call("tasks_add", json!({"title": "Count", "priority": "high"})).unwrap()["id"], "1");
     let subtask =
@@ -40,7 +40,7 @@ fn a_task_is_added_found_shown_and_done() {
 }
 
 #[test]
-fn bad_input_is_a_tool_error_and_changes_nothing() {
+fn mcp_task_tools_report_invalid_input_and_change_nothing() {
     let (_sandbox, repo, client) = begin();
     client.call("tasks_add", json!({"title": "Count"})).unwrap();
     let file = repo.root.join(".taskmaster/tasks/tasks.json");
@@ -68,7 +68,7 @@ fn bad_input_is_a_tool_error_and_changes_nothing() {
 }
 
 #[test]
-fn a_call_may_name_another_repository_by_path_or_address() {
+fn mcp_calls_can_select_another_repository_by_path_or_url() {
     let (sandbox, _repo, client) = begin();
     let other = sandbox.repo("my other");
     paw(&sandbox, &other.root, &["tasks", "add", "Elsewhere"]);
@@ -82,7 +82,7 @@ fn a_call_may_name_another_repository_by_path_or_address() {
 }
 
 #[test]
-fn two_clients_add_at_once_and_nothing_is_lost() {
+fn two_mcp_clients_add_tasks_at_once_without_loss() {
     let (sandbox, repo, first) = begin();
     let second = Client::start(&sandbox, &repo.root, &["--tools", "tasks"]);
     std::thread::scope(|scope| {
@@ -98,7 +98,7 @@ fn two_clients_add_at_once_and_nothing_is_lost() {
     let titles: Vec<&str> = listed["tasks"].as_array().unwrap().iter().filter_map(title).collect();
     assert_eq!(titles.len(), 20);
     assert!((0..10).all(|n| titles.contains(&&*format!("a{n}")) && titles.contains(&&*format!("b{n}"))));
-    assert_eq!(listed["problems"], json!([]), "no id is there twice");
+    assert_eq!(listed["problems"], json!([]), "no id is used twice");
 }
 
 fn title(task: &Value) -> Option<&str> {

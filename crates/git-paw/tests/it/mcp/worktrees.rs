@@ -14,7 +14,7 @@ fn begin() -> (Sandbox, TestRepo, Client) {
 }
 
 #[test]
-fn a_worktree_is_made_listed_and_removed() {
+fn mcp_worktrees_can_be_created_listed_and_removed() {
     let (sandbox, repo, client) = begin();
     let made = client.call("worktree_create", json!({"branch": "feat/x", "new": true})).unwrap();
     let path = made["worktree"]["path"].as_str().unwrap().to_owned();
@@ -32,7 +32,7 @@ fn a_worktree_is_made_listed_and_removed() {
 }
 
 #[test]
-fn worktrees_that_cannot_be_are_refused_with_the_codes_of_the_command() {
+fn mcp_worktree_errors_have_the_codes_of_the_command() {
     let (sandbox, repo, client) = begin();
     for branch in ["no/such/branch", "--force", "a b", "../x", ""] {
         let command = document(&paw(&sandbox, &repo.root, &["worktree", "create", "--json", "--", branch]));
@@ -44,14 +44,14 @@ fn worktrees_that_cannot_be_are_refused_with_the_codes_of_the_command() {
 }
 
 #[test]
-fn a_repository_without_a_session_says_so() {
+fn mcp_session_reports_a_missing_session() {
     let (_sandbox, _repo, client) = begin();
     assert_eq!(client.call("session_status", json!({})).unwrap(), json!({"session": null}));
     assert_eq!(client.refusal("session_status", json!({"verbose": 1})), "INVALID_ARGUMENT");
 }
 
 #[test]
-fn specs_are_listed_and_read() {
+fn mcp_specs_can_be_listed_and_read() {
     let (_sandbox, repo, client) = begin();
     repo.write(".git-paw/config.toml", "[specs]\ntype = \"markdown\"\ndir = \"specs\"\n");
     repo.write("specs/login.md", "---\npaw_status: pending\n---\n# Log in\n\nWith a password.\n");
@@ -65,7 +65,7 @@ fn specs_are_listed_and_read() {
 }
 
 #[test]
-fn gates_of_the_repository_itself_run_only_after_the_user_approved_them() {
+fn mcp_gates_of_the_repository_run_only_after_approval() {
     let (sandbox, repo, client) = begin();
     repo.write(".git-paw/config.toml", "[supervisor]\nenabled = true\ntest_command = \"test -e proof\"\n");
     repo.git(["checkout", "--quiet", "-b", "feat/x"]);
