@@ -1,4 +1,4 @@
-//! Turns the `.proto` files into Rust, with a compiler written in Rust: nobody needs `protoc` to build this.
+//! Compiles the `.proto` files with a compiler written in Rust, so that the build does not need `protoc`.
 
 use std::error::Error;
 use std::path::Path;
@@ -12,19 +12,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     keep(&descriptors.encode_to_vec())?;
     tonic_prost_build::configure().compile_fds(descriptors)?;
     for file in FILES {
-        cargo_says(&format!("rerun-if-changed=proto/{file}"));
+        print_instruction(&format!("rerun-if-changed=proto/{file}"));
     }
     Ok(())
 }
 
 /// The descriptors, for reflection.
-#[expect(clippy::disallowed_methods, reason = "nobody reads half of this file: the build would have failed")]
+#[expect(clippy::disallowed_methods, reason = "a partial file fails the build")]
 fn keep(descriptors: &[u8]) -> Result<(), Box<dyn Error>> {
     let file = Path::new(&std::env::var("OUT_DIR")?).join("paw.v1.bin");
     Ok(std::fs::write(file, descriptors)?)
 }
 
-#[expect(clippy::disallowed_macros, reason = "this is how a build script talks to cargo")]
-fn cargo_says(instruction: &str) {
+#[expect(clippy::disallowed_macros, reason = "build scripts instruct cargo on stdout")]
+fn print_instruction(instruction: &str) {
     println!("cargo::{instruction}");
 }

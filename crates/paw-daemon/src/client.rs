@@ -31,7 +31,7 @@ impl DaemonClient {
     }
 }
 
-/// The connection itself, for other services on the same socket.
+/// Opens the connection, for other services on the same socket.
 pub async fn channel(socket: &Path) -> Result<Channel, DaemonError> {
     let unreachable = |reason: String| DaemonError::Unreachable { socket: socket.to_path_buf(), reason };
     let Some(path) = socket.to_str() else {
@@ -42,7 +42,7 @@ pub async fn channel(socket: &Path) -> Result<Channel, DaemonError> {
     endpoint.connect_timeout(CONNECT_TIMEOUT).connect().await.map_err(|error| unreachable(root_cause(&error)))
 }
 
-/// The error at the bottom, which says what happened; those above it say "transport error".
+/// The innermost error; the outer ones only say "transport error".
 fn root_cause(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(source) = cause.source() {

@@ -1,4 +1,4 @@
-//! For commands: how is the daemon, and stop it. These block, and need no runtime.
+//! Queries and stops a running daemon. These functions block and need no runtime.
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -15,13 +15,13 @@ use crate::instance_lock;
 use crate::options::DaemonOptions;
 use crate::proto::{StatusRequest, StopRequest};
 
-/// How long a daemon may take to answer.
+/// The timeout of one call.
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a daemon may take to go, beyond the grace its calls have.
+/// How long the daemon may take to exit after the grace period of its calls.
 const STOP_TIMEOUT: Duration = Duration::from_secs(15);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A running daemon, as it describes itself.
+/// The status of a running daemon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DaemonStatus {
     pub pid: u32,
@@ -29,12 +29,12 @@ pub struct DaemonStatus {
     pub version: String,
     pub started_at: Timestamp,
     pub uptime_seconds: u64,
-    /// Nothing when they cannot be counted.
+    /// `None` if they cannot be counted.
     pub worktrees: Option<u32>,
     pub running_turns: u32,
 }
 
-/// The running daemon, or nothing when there is none.
+/// The status of the daemon; `None` if it is not running.
 pub fn status(options: &DaemonOptions) -> Result<Option<DaemonStatus>, DaemonError> {
     block_on(async {
         let Some((pid, mut client)) = find(options).await? else { return Ok(None) };
@@ -53,7 +53,7 @@ pub fn status(options: &DaemonOptions) -> Result<Option<DaemonStatus>, DaemonErr
     })
 }
 
-/// Stops the daemon and waits until it is gone. Returns its process id, or nothing when there was none.
+/// Stops the daemon and waits until it has exited. Returns its process id; `None` if it was not running.
 pub fn stop(options: &DaemonOptions) -> Result<Option<u32>, DaemonError> {
     block_on(async {
         let Some((pid, mut client)) = find(options).await? else { return Ok(None) };
@@ -74,7 +74,7 @@ pub fn stop(options: &DaemonOptions) -> Result<Option<u32>, DaemonError> {
     })
 }
 
-/// Where the daemon said it listens, else where it would.
+/// Connects to the socket that the daemon recorded, else to the default one.
 async fn find(options: &DaemonOptions) -> Result<Option<(Option<u32>, DaemonClient)>, DaemonError> {
     let info = instance_lock::find_info(&options.data_dir);
     let socket = info.as_ref().map_or(&options.socket, |info| &info.socket);

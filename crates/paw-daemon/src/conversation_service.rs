@@ -1,4 +1,4 @@
-//! `ConversationService`: conversations begun, continued, listed and closed.
+//! `ConversationService`: starts, continues, lists and closes conversations.
 
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ impl ConversationService for ConversationHandler {
         let id = request.into_inner().conversation_id;
         let closed = self.0.run_blocking(move |shared| {
             let conversation = shared.worktrees.registry().require_conversation(&id)?;
-            // Closed first, so that the end of its turn does not make it wait for another message.
+            // Close it first, so that the end of its turn does not set it to idle.
             let registry = shared.worktrees.registry();
             let closed = registry.set_conversation_status(
                 &conversation.id,
@@ -74,7 +74,7 @@ impl ConversationService for ConversationHandler {
                 clock::now(),
             )?;
             shared.turns.end(&conversation.id, TurnEndReason::Closed);
-            // Servers and watchers that earlier turns have left running.
+            // Earlier turns may have left servers and watchers running.
             process::end_marked(conversation.id.as_str());
             Ok(closed)
         });

@@ -1,4 +1,4 @@
-//! `DaemonService`: how the daemon is, and its end.
+//! `DaemonService`: status and stop.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ impl DaemonService for DaemonHandler {
     }
 
     async fn stop(&self, _: Request<StopRequest>) -> Result<Response<StopResponse>, Status> {
-        tracing::info!("asked to stop");
+        tracing::info!("stop requested");
         self.0.stopping.cancel();
         Ok(Response::new(StopResponse { pid: std::process::id() }))
     }

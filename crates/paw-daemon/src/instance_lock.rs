@@ -1,4 +1,4 @@
-//! One daemon per data directory: a lock that dies with its holder, and a info that says who that is.
+//! Ensures one daemon per data directory: a lock, and a file that describes its holder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::DaemonError;
 
-/// Who holds the claim.
+/// Describes the running daemon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct DaemonInfo {
     pub(crate) pid: u32,
@@ -19,7 +19,7 @@ pub(crate) struct DaemonInfo {
     pub(crate) started_at: Timestamp,
 }
 
-/// Held as long as the daemon lives.
+/// Held while the daemon runs.
 #[derive(Debug)]
 pub(crate) struct InstanceLock {
     info: PathBuf,
@@ -46,12 +46,12 @@ impl Drop for InstanceLock {
     }
 }
 
-/// Whether nobody holds the claim.
+/// Whether no daemon is running.
 pub(crate) fn is_free(data_dir: &Path) -> Result<bool, DaemonError> {
     Ok(Lock::try_take(&lock_file(data_dir))?.is_some())
 }
 
-/// What the last daemon wrote down. It may be dead.
+/// The description that the last daemon wrote. That daemon may no longer be running.
 pub(crate) fn find_info(data_dir: &Path) -> Option<DaemonInfo> {
     let text = files::load_text(&info_file(data_dir)).ok()??;
     serde_json::from_str(&text).ok()

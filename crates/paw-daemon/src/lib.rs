@@ -1,14 +1,15 @@
-//! The daemon: worktrees and conversations for other programs, by gRPC over a Unix socket that only its user can reach.
-//! No logic of its own; `paw-worktree` and `paw-agent` do the work, and work without it.
+//! The daemon: a gRPC service for worktrees and conversations, on a Unix socket that only its user can access.
+//! It contains no product logic; `paw-worktree` and `paw-agent` do the work and do not need it.
 //!
-//! - [`server`]: [`Daemon`], from taking the socket to leaving it; [`run`] for a process that does nothing else
-//! - [`control`]: asking a running daemon how it is, and stopping it
-//! - [`client`]: a connection to it
+//! - [`server`]: [`Daemon`], from start to shutdown; [`run`] for a dedicated process
+//! - [`control`]: query and stop a running daemon
+//! - [`client`]: a connection to the daemon
 //! - [`proto`]: the messages, generated from `proto/paw/v1/`
-//! - [`log`]: its log file
-//! - [`options`] and [`error`]: where everything is, and what can go wrong
-//! - inside: `claim` and `socket` (one daemon at a time), `peer` (who may connect), `worktrees`, `conversations` and
-//!   `itself` (the three services), `turn` (a message on its way), `status` (errors on the wire)
+//! - [`log`]: the log file
+//! - [`options`] and [`error`]
+//! - internal: `instance_lock` and `socket` (one daemon at a time), `peer` (who may connect), `worktree_service`,
+//!   `conversation_service` and `daemon_service` (the three services), `turn` (one message and its answer), `status`
+//!   (errors as gRPC statuses), `truncation` (size limits)
 
 pub mod client;
 pub mod control;

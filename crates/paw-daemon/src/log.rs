@@ -1,4 +1,4 @@
-//! The daemon's log file, `daemon.log` in the data directory: what happened while nobody watched.
+//! The daemon's log file, `daemon.log` in the data directory.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -15,14 +15,14 @@ use tracing_subscriber::layer::{Layer, SubscriberExt as _};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-/// A longer log is put aside when the next daemon starts; one such is kept.
+/// A larger log is rotated at the next start; one old log is kept.
 const LONGEST: u64 = 8 * 1024 * 1024;
 
 pub fn file(data_dir: &Path) -> PathBuf {
     DataDir::of(data_dir).daemon_log()
 }
 
-/// A layer that writes to the log file, for a caller who composes its own subscriber.
+/// A layer that writes to the log file, for callers with their own subscriber.
 pub fn layer<S>(data_dir: &Path) -> Result<impl Layer<S>, FileError>
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
@@ -31,8 +31,8 @@ where
     Ok(fmt::layer().with_ansi(false).with_writer(file).with_filter(ours(LevelFilter::INFO)))
 }
 
-/// Installs a subscriber that writes to the log file, and warnings to standard error as well. Does nothing but open the
-/// file when this process has a subscriber already.
+/// Installs a subscriber that writes to the log file, and warnings also to standard error. Has no effect if this process
+/// already has a subscriber.
 pub fn init(data_dir: &Path) -> Result<(), FileError> {
     let people = fmt::layer().with_writer(io::stderr).with_target(false).without_time();
     let people = people.with_filter(ours(LevelFilter::WARN));
@@ -40,7 +40,7 @@ pub fn init(data_dir: &Path) -> Result<(), FileError> {
     Ok(())
 }
 
-/// Our own crates at `level`, everybody else's only when something is wrong.
+/// Our crates at `level`, other crates at WARN.
 fn ours(level: LevelFilter) -> Targets {
     Targets::new().with_default(LevelFilter::WARN).with_target("paw", level)
 }

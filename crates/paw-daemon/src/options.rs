@@ -1,4 +1,4 @@
-//! Where everything is that a daemon uses.
+//! The options of a daemon.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use paw_host::files::Dirs;
 
-/// How long running calls may take to finish once the daemon is to stop.
+/// How long running calls may take to finish during shutdown.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// What a daemon needs to know before it starts.
+/// The paths and limits of a daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DaemonOptions {
     pub socket: PathBuf,
-    /// Registry, approvals, lock and log. There is one daemon for each.
+    /// The directory of the registry, approvals, lock and log. Each has at most one daemon.
     pub data_dir: PathBuf,
-    /// The user's own configuration file.
+    /// The user's configuration file.
     pub user_config: PathBuf,
-    /// Where agent CLIs are looked for.
+    /// The search path for agent CLIs.
     pub search_path: OsString,
     pub grace: Duration,
 }

@@ -1,10 +1,10 @@
-//! Who may connect: the user whose daemon this is, and root, who could anyway.
+//! Who may connect: the user of the daemon, and root.
 
 use std::io;
 
 use tokio::net::UnixStream;
 
-/// The user at the other end, if that user may not be there.
+/// The user id of the peer, if that user may not connect.
 pub(crate) fn find_foreign_uid(stream: &UnixStream) -> io::Result<Option<u32>> {
     let peer = stream.peer_cred()?.uid();
     Ok((!may_connect(peer, rustix::process::geteuid().as_raw())).then_some(peer))
@@ -25,7 +25,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn our_own_connection_is_no_stranger() {
+    async fn our_own_connection_is_allowed() {
         let (one, _other) = UnixStream::pair().unwrap();
         assert_eq!(find_foreign_uid(&one).unwrap(), None);
     }

@@ -1,12 +1,7 @@
-//! The messages and services of the package `paw.v1`, as generated.
-#![allow(
-    clippy::pedantic,
-    missing_debug_implementations,
-    unreachable_pub,
-    reason = "nobody reads generated code, and its generator has habits of its own"
-)]
+//! The generated messages and services of the package `paw.v1`.
+#![allow(clippy::pedantic, missing_debug_implementations, unreachable_pub, reason = "generated code")]
 
 tonic::include_proto!("paw.v1");
 
-/// The same as descriptors, for reflection.
+/// The descriptors, for reflection.
 pub const FILE_DESCRIPTOR_SET: &[u8] = tonic::include_file_descriptor_set!("paw.v1");

@@ -1,4 +1,4 @@
-//! A daemon's life: take the instance_lock, put in order what a crash left, listen, serve, and go without leaving anything.
+//! The lifecycle of the daemon: take the lock, clean up after a crash, listen, serve, shut down.
 
 use std::future::Future;
 use std::path::Path;
@@ -35,13 +35,13 @@ use crate::socket::{self, Socket};
 use crate::turn::Turns;
 use crate::worktree_service::WorktreeHandler;
 
-/// How long turns may take to end once they were proto_event to, and jobs to come to their end.
+/// How long cancelled turns and running jobs may take to finish.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long to wait when connections cannot be accepted, for lack of file descriptors perhaps.
+/// The delay after a failed accept, for example for lack of file descriptors.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// Serves until it is proto_event to stop, by SIGTERM, SIGINT, SIGHUP or a client. For a process that does nothing else: what it
-/// has started is ended with it. `on_ready` is proto_event the socket once clients can connect.
+/// Serves until SIGTERM, SIGINT, SIGHUP or a client stops it. For a dedicated process: ends everything that the process
+/// has started. Calls `on_ready` with the socket once clients can connect.
 pub fn run(options: DaemonOptions, on_ready: impl FnOnce(&Path)) -> Result<(), DaemonError> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(DaemonError::Start)?;
@@ -52,23 +52,23 @@ pub fn run(options: DaemonOptions, on_ready: impl FnOnce(&Path)) -> Result<(), D
         on_ready(&socket);
         daemon.serve(shutdown).await
     });
-    // A setup that is still running is interrupted; its worktree stays and says so.
+    // Interrupts a running setup; its worktree is kept with a failed setup status.
     runtime.shutdown_background();
     process::end_children();
     outcome
 }
 
-/// How a daemon is proto_event to stop.
+/// Stops a daemon.
 #[derive(Debug, Clone, Default)]
 pub struct Shutdown {
-    /// Calls may finish for a while.
+    /// Running calls may finish within the grace period.
     pub graceful: CancellationToken,
-    /// Nobody waits any more.
+    /// Does not wait for running calls.
     pub immediate: CancellationToken,
 }
 
 impl Shutdown {
-    /// The first signal stops graceful, the second at once.
+    /// The first signal starts a graceful shutdown, the second an immediate one.
     fn on_signals() -> std::io::Result<Self> {
         let shutdown = Self::default();
         let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
@@ -87,12 +87,12 @@ impl Shutdown {
     }
 }
 
-/// A daemon that has its socket. Connections wait from now on, and are served by [`Daemon::serve`].
+/// A daemon with a listening socket. Connections wait until [`Daemon::serve`] is called.
 #[derive(Debug)]
 pub struct Daemon {
     shared: Arc<Shared>,
     listener: UnixListener,
-    // Dropped in this order: nobody finds the socket of a daemon that gave up its instance_lock.
+    // Dropped in this order: the socket is removed before another daemon can take the lock.
     _socket: Socket,
     _instance_lock: InstanceLock,
 }
@@ -143,7 +143,7 @@ impl Daemon {
     }
 }
 
-/// Calls may finish; then turns are ended; then nobody is waited for.
+/// Waits for running calls, then ends turns, then aborts.
 async fn finish<T>(shared: &Shared, shutdown: &Shutdown, mut server: JoinHandle<T>) {
     let finished = within(shared.options.grace, shutdown, &mut server).await;
     shared.turns.stop();
@@ -153,7 +153,7 @@ async fn finish<T>(shared: &Shared, shutdown: &Shutdown, mut server: JoinHandle<
     }
     shared.jobs.close();
     if !within(SETTLE_TIMEOUT, shutdown, shared.jobs.wait()).await {
-        tracing::warn!("some work did not finish");
+        tracing::warn!("some jobs did not finish");
     }
 }
 
@@ -165,7 +165,7 @@ async fn within(limit: Duration, shutdown: &Shutdown, work: impl Future) -> bool
     }
 }
 
-/// Everything before the first connection: who we are, what is there, what somebody else left.
+/// Takes the lock, opens the registry and cleans up after a crash.
 fn prepare(options: DaemonOptions) -> Result<(InstanceLock, Shared), DaemonError> {
     let started_at = clock::now();
     let info = DaemonInfo {
@@ -177,9 +177,9 @@ fn prepare(options: DaemonOptions) -> Result<(InstanceLock, Shared), DaemonError
     let instance_lock = InstanceLock::take(&options.data_dir, &info)?;
     let worktrees = Worktrees::open(&options.data_dir)?;
     end_orphaned_turns(&worktrees)?;
-    // One repository that git cannot read must not keep the others from being served.
+    // A repository that git cannot read must not affect the others.
     if let Err(error) = worktrees.reconcile() {
-        tracing::warn!("cannot compare every worktree with its disk: {error}");
+        tracing::warn!("cannot reconcile all worktrees: {error}");
     }
     let shared = Shared {
         trust: TrustStore::at(DataDir::of(&options.data_dir).trust()),
@@ -194,7 +194,7 @@ fn prepare(options: DaemonOptions) -> Result<(InstanceLock, Shared), DaemonError
     Ok((instance_lock, shared))
 }
 
-/// A daemon that was killed leaves its turns running, without anybody who listens to them.
+/// Ends turns that a killed daemon left running.
 fn end_orphaned_turns(worktrees: &Worktrees) -> Result<(), DaemonError> {
     let registry = worktrees.registry();
     let conversations = registry.conversations(None)?.into_iter();
@@ -211,7 +211,7 @@ fn end_orphaned_turns(worktrees: &Worktrees) -> Result<(), DaemonError> {
     Ok(())
 }
 
-/// Lets the right people in. Nothing that happens to one connection ends the others.
+/// Accepts connections of permitted users. A failed connection does not affect others.
 async fn accept(
     listener: UnixListener,
     connections: mpsc::Sender<std::io::Result<UnixStream>>,
@@ -228,7 +228,7 @@ async fn accept(
                     return;
                 }
             }
-            Ok((Some(uid), _)) => tracing::warn!("refused a connection of user {uid}"),
+            Ok((Some(uid), _)) => tracing::warn!("rejected a connection from user {uid}"),
             Err(error) => {
                 tracing::warn!("cannot accept a connection: {error}");
                 tokio::time::sleep(ACCEPT_RETRY_DELAY).await;

@@ -1,4 +1,4 @@
-//! What the three services share, and how they leave the event loop to do their work.
+//! The state that the three services share, and how they run blocking work.
 
 use std::sync::Arc;
 
@@ -22,16 +22,16 @@ pub(crate) struct Shared {
     pub(crate) worktrees: Worktrees,
     pub(crate) trust: TrustStore,
     pub(crate) turns: Arc<Turns>,
-    /// Cancelled when the daemon is to stop.
+    /// Cancelled when the daemon shuts down.
     pub(crate) stopping: CancellationToken,
-    /// Work that goes on although its caller may be gone.
+    /// Jobs that continue even if their client disconnects.
     pub(crate) jobs: TaskTracker,
     pub(crate) started_at: Timestamp,
     pub(crate) uptime: Stopwatch,
 }
 
 impl Shared {
-    /// Runs what may block, to its end: a client that goes away does not leave half of it behind.
+    /// Runs blocking work to completion, even if the client disconnects.
     pub(crate) async fn run_blocking<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Arc<Self>) -> Result<T, CallError> + Send + 'static,
@@ -41,7 +41,7 @@ impl Shared {
         done.map_err(|error| Status::internal(format!("the daemon failed: {error}")))?.map_err(Status::from)
     }
 
-    /// A CLI by its name. What a repository says about CLIs is not asked: it could name any program.
+    /// Finds a CLI by name. Ignores the repository's configuration, which could name any program.
     pub(crate) fn require_cli(&self, name: &str) -> Result<CliInfo, CallError> {
         let layers = config::load_layers(None, Some(&self.options.user_config)).map_err(CallError::Config)?;
         let clis = layers.resolve().map_err(CallError::Config)?.clis;

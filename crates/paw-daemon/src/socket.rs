@@ -1,4 +1,4 @@
-//! The socket: in a directory that only its user can enter, and the only one of its name.
+//! The listening socket, in a directory that only the user can enter.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -10,7 +10,7 @@ use tokio::net::{UnixListener, UnixStream};
 
 use crate::error::DaemonError;
 
-/// What every system we know has room for in the address of a socket.
+/// The longest socket path that all supported systems accept.
 const LONGEST_PATH: usize = 103;
 
 /// A listening socket, removed when it is dropped.
@@ -40,7 +40,7 @@ pub(crate) async fn listen(path: &Path) -> Result<(UnixListener, Socket), Daemon
     Ok((listener, socket))
 }
 
-/// A daemon that was killed leaves its socket behind, where nobody answers any more.
+/// Removes the socket of a killed daemon. Fails if another program is listening on it.
 async fn remove_stale_socket(path: &Path) -> Result<(), DaemonError> {
     let unusable = |source| DaemonError::Listen { socket: path.to_path_buf(), source };
     match fs::symlink_metadata(path) {

@@ -1,4 +1,4 @@
-//! What a call cannot do, and how that looks on the wire.
+//! Errors of calls and their gRPC statuses.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -14,19 +14,19 @@ use tonic::{Code, Status};
 
 use crate::{truncation, wire};
 
-/// What machines know our errors by.
+/// The domain of our errors in `ErrorInfo`.
 pub(crate) const DOMAIN: &str = "git-paw";
-/// The trailer in which people find the details.
+/// The trailer with the details as JSON, for people.
 pub(crate) const DETAILS: &str = "paw-details";
 
 /// The key of `ErrorInfo.metadata` that holds the hints, one per line.
 const HINTS: &str = "hints";
 
-/// Clients take some kilobytes of trailers, of which the details come twice.
+/// Clients accept a few kilobytes of trailers, and the details are sent twice.
 const MAX_DETAILS: usize = 1500;
 const MAX_MESSAGE: usize = 500;
 
-/// TurnEndReason a call is refused.
+/// Why a call fails.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CallError {
     #[error(transparent)]
@@ -67,7 +67,7 @@ impl Diagnostic for CallError {
             Self::Closed(id) | Self::InTurn(id) => {
                 report(ErrorCode::FailedPrecondition).details(json!({ "conversation_id": id }))
             }
-            // The file is wrong, not what the caller sent.
+            // The file is invalid, not the argument of the caller.
             Self::Config(error) => error.report().with_code(ErrorCode::FailedPrecondition),
             Self::Process(error) => error.report(),
         }
@@ -86,7 +86,6 @@ impl From<CallError> for Status {
     }
 }
 
-/// No wildcard: a new code has to choose.
 fn grpc_code(code: ErrorCode) -> Code {
     match code {
         ErrorCode::Cancelled => Code::Cancelled,
@@ -158,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_have_the_names_that_grpc_gives_them() {
+    fn error_codes_have_the_names_of_grpc_codes() {
         for code in [
             ErrorCode::Cancelled,
             ErrorCode::InvalidArgument,
@@ -174,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn hints_go_out_beside_the_message() {
+    fn hints_are_sent_in_the_error_info() {
         let sent = Status::from(CallError::from(WorktreeError::Unknown("x".into())));
         assert_eq!((sent.code(), sent.message()), (Code::NotFound, "Worktree 'x' does not exist"));
         let rich = RpcStatus::decode(sent.details()).unwrap();
@@ -184,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_complaint_of_git_still_fits_in_the_trailers() {
+    fn a_very_long_error_of_git_fits_in_the_trailers() {
         let stderr = "fatal: “über” \u{1b}[31m\n".repeat(100_000);
         let refused = Status::from(CallError::from(WorktreeError::CreationFailed { stderr }));
         let readable = refused.metadata().get(DETAILS).unwrap().as_encoded_bytes().len();

@@ -1,4 +1,4 @@
-//! Values cut down to what their reader takes: trailers have little room, messages have four megabytes.
+//! Truncates values to the size limits of gRPC: a few kilobytes for trailers, four megabytes for messages.
 
 use std::fmt::Write as _;
 
@@ -6,8 +6,7 @@ use serde_json::Value;
 
 const ELLIPSIS: &str = "…";
 
-/// The text, or its beginning and its end with a mark between them. Never longer than `room` bytes if `room` holds the
-/// mark.
+/// Truncates a text in the middle to at most `room` bytes, with an ellipsis between its start and its end.
 pub(crate) fn text(text: &str, room: usize) -> String {
     if text.len() <= room {
         return text.to_owned();
@@ -18,7 +17,7 @@ pub(crate) fn text(text: &str, room: usize) -> String {
     format!("{head}{ELLIPSIS}{tail}")
 }
 
-/// The value with its longest texts and lists shortened until it takes at most `room` bytes as JSON in ASCII.
+/// Shortens the longest texts and lists of a value until it takes at most `room` bytes as ASCII JSON.
 pub(crate) fn value(value: &Value, room: usize) -> Value {
     let mut limit = room;
     loop {
@@ -45,7 +44,7 @@ fn shorten(original: &Value, longest: usize, most: usize) -> Value {
     }
 }
 
-/// JSON that fits in a header: one line, printable ASCII.
+/// JSON for a header: one line of printable ASCII.
 pub(crate) fn ascii_json(value: &Value) -> String {
     let mut ascii = String::new();
     for c in value.to_string().chars() {
@@ -69,14 +68,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_fits_is_left_alone() {
+    fn small_values_are_not_truncated() {
         let details = json!({ "required_bytes": 524_288_000, "path": "/home/é" });
         assert_eq!(value(&details, 2000), details);
         assert_eq!(ascii_json(&details), r#"{"required_bytes":524288000,"path":"/home/\u00e9"}"#);
     }
 
     #[test]
-    fn a_long_text_keeps_both_ends() {
+    fn truncation_keeps_both_ends_of_a_long_text() {
         let long = format!("fatal: {}last words", "x".repeat(10_000));
         let cut = value(&json!({ "stderr": long }), 200);
         let cut = cut["stderr"].as_str().unwrap();
@@ -103,7 +102,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_it_is_it_fits_and_stays_printable(original in any_json(), room in 16..2000_usize) {
+        fn truncated_values_fit_and_are_printable_ascii(original in any_json(), room in 16..2000_usize) {
             let ascii = ascii_json(&value(&original, room));
             prop_assert!(ascii.len() <= room, "{} > {room}", ascii.len());
             prop_assert!(ascii.bytes().all(|byte| (b' '..=b'~').contains(&byte)));
@@ -111,7 +110,7 @@ mod tests {
         }
 
         #[test]
-        fn texts_are_cut_between_letters(original in ".{0,200}", room in 3..100_usize) {
+        fn texts_are_truncated_at_character_boundaries(original in ".{0,200}", room in 3..100_usize) {
             prop_assert!(text(&original, room).len() <= room);
         }
     }

@@ -1,7 +1,7 @@
-//! A message on its way: from the guard on its conversation, over the CLI that answers it, to the last event.
+//! Turns: one message, the CLI that answers it, and the stream of its events.
 //!
-//! One turn at a time per conversation. However a turn ends, its process is gone with everything it had started before
-//! the conversation is free again.
+//! A conversation runs one turn at a time. When a turn ends, its whole process tree is ended before the conversation
+//! accepts another message.
 
 mod registry;
 mod stream;
@@ -22,10 +22,10 @@ use crate::shared::Shared;
 use crate::status::CallError;
 use registry::TurnGuard;
 
-/// The variable that tells a program it runs for an agent, which may not approve anything.
+/// Marks a program as run by an agent, which may not approve anything.
 const AGENT: &str = "GIT_PAW_AGENT_ID";
 
-/// Starts the CLI in the conversation's worktree, or says why not. Blocks; nothing has been started when it fails.
+/// Starts the CLI in the conversation's worktree. Blocks. On failure nothing was started.
 pub(crate) fn begin(shared: &Arc<Shared>, id: &str, message: &str) -> Result<TurnStream, CallError> {
     if message.trim().is_empty() {
         return Err(CallError::EmptyMessage);
@@ -51,7 +51,7 @@ pub(crate) fn begin(shared: &Arc<Shared>, id: &str, message: &str) -> Result<Tur
     })?;
     let running = start(shared, &conversation, &row, message)?;
     tracing::info!(
-        "conversation {} in {}: {} runs as {}",
+        "conversation {} in {}: started {} with pid {}",
         conversation.id,
         row.path.display(),
         conversation.cli,
@@ -79,7 +79,7 @@ fn start(
     })
 }
 
-/// What people call a CLI in a sentence.
+/// The name of a CLI in messages.
 fn display_name(cli: &str) -> String {
     cli::find(cli).map_or(cli, |known| known.short_name).to_owned()
 }

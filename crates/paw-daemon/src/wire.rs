@@ -1,4 +1,4 @@
-//! Our values as messages.
+//! Converts our values to protobuf messages.
 
 use jiff::Timestamp;
 use paw_agent::headless::{TurnEvent, TurnOutcome};
@@ -11,14 +11,14 @@ use crate::proto::conversation_event as proto_event;
 use crate::proto::{self, WorktreeInfo};
 use crate::truncation;
 
-/// Clients take messages of four megabytes; a tool may have printed more.
+/// Clients accept messages of up to four megabytes, and tools may print more.
 const MAX_BYTES: usize = 1024 * 1024;
 
 pub(crate) fn timestamp(moment: Timestamp) -> prost_types::Timestamp {
     prost_types::Timestamp { seconds: moment.as_second(), nanos: moment.subsec_nanosecond() }
 }
 
-/// A row, with the conversations of its worktree.
+/// A managed worktree with its conversations.
 pub(crate) fn managed(row: &ManagedWorktree, conversations: &[Conversation]) -> WorktreeInfo {
     let own = || conversations.iter().filter(|conversation| conversation.worktree.as_ref() == Some(&row.id));
     let active = own().find(|conversation| conversation.status == paw_worktree::ConversationStatus::Active);
@@ -42,7 +42,7 @@ pub(crate) fn managed(row: &ManagedWorktree, conversations: &[Conversation]) -> 
     }
 }
 
-/// A worktree that plain git made.
+/// A worktree created by plain git.
 pub(crate) fn unmanaged(found: &UnmanagedWorktree) -> WorktreeInfo {
     let status = if found.missing { "stale" } else { "active" };
     WorktreeInfo {
@@ -94,8 +94,8 @@ pub(crate) fn event(event: TurnEvent) -> proto_event::Event {
         TurnEvent::Error(message) => {
             proto_event::Event::Error(proto_event::Error { message: short(message) })
         }
-        TurnEvent::Raw(said) => proto_event::Event::Raw(proto_event::Raw {
-            json: truncation::value(&said, MAX_BYTES).to_string(),
+        TurnEvent::Raw(json) => proto_event::Event::Raw(proto_event::Raw {
+            json: truncation::value(&json, MAX_BYTES).to_string(),
         }),
     }
 }
@@ -105,7 +105,7 @@ pub(crate) fn done(done: TurnOutcome) -> proto_event::Event {
     proto_event::Event::Done(proto_event::Done { ok, cost_usd, turns, cli_session: session, message })
 }
 
-/// JSON as a `Struct`, which has to be an object.
+/// JSON as a `Struct`; a value that is not an object is wrapped.
 pub(crate) fn object(json: &Value) -> Struct {
     match json {
         Value::Object(fields) => {

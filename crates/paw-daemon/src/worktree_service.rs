@@ -1,4 +1,4 @@
-//! `WorktreeService`: requests in, `paw-worktree` asked, messages out.
+//! `WorktreeService`: translates requests to calls of `paw-worktree`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -91,9 +91,9 @@ impl Shared {
                 notes.extend(prepared.notes);
                 prepared.worktree
             }
-            // The worktree is there; that it could not be made ready is for its user to see, not a reason to take it away.
+            // A failed setup is reported in the status of the worktree; the worktree is kept.
             Err(error) => {
-                tracing::warn!("Setup of {}: {error}", created.worktree.path.display());
+                tracing::warn!("setup of {} failed: {error}", created.worktree.path.display());
                 let setup = SetupOutcome { status: SetupStatus::Failed, error: Some(error.to_string()) };
                 ManagedWorktree { setup, ..created.worktree.clone() }
             }
@@ -101,8 +101,7 @@ impl Shared {
         Ok(WorktreeInfo { notes, ..self.info(&row)? })
     }
 
-    /// What the configuration says a fresh worktree needs. Steps of the repository run only if its user has approved
-    /// exactly these before.
+    /// The configured setup of a new worktree. The repository's steps run only if the user has approved them.
     fn preparation(&self, created: &CreatedWorktree) -> Result<Preparation, PawError> {
         let layers = config::load_layers(Some(&created.repo.root), Some(&self.options.user_config))?;
         let config = layers.resolve()?;
@@ -132,7 +131,7 @@ impl Shared {
     }
 }
 
-/// A daemon has no directory that a relative path could start at.
+/// Rejects relative paths, because a daemon has no meaningful working directory.
 fn absolute(path: &str) -> Result<PathBuf, CallError> {
     let path = Path::new(path);
     if path.is_absolute() { Ok(path.to_path_buf()) } else { Err(CallError::RelativePath(path.to_path_buf())) }

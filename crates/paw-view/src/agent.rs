@@ -1,4 +1,4 @@
-//! One agent.
+//! The state of an agent.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,33 +10,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::check::CommitCheck;
 
-/// An agent of the session, or another sender that messages tell of.
+/// An agent of the session, or another sender of messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentView {
     #[serde(rename = "agent_id")]
     pub id: AgentId,
-    /// Missing for a sender that the session was not started with.
+    /// Missing for a sender that is not a member of the session.
     #[serde(flatten)]
     pub member: Option<SessionMember>,
-    /// What it is doing, from evidence.
+    /// What it is doing, as observed.
     pub observed: Option<Observation>,
     /// What its messages report. Missing before the first one.
     pub reported: Option<AgentRecord>,
-    /// Its newest words about itself.
+    /// Its latest message about itself.
     pub last_message: String,
-    /// The files it announced to change, which may have expired.
+    /// Its announced plan, which may have expired.
     pub plan: Option<AnnouncedPlan>,
-    /// The newest verdicts on its commits, oldest first.
+    /// The latest checks of its commits, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CommitCheck>,
 }
 
-/// What a receipt, tmux and the disk say about an agent.
+/// An agent according to the receipt, tmux and the disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionMember {
     pub branch: BranchName,
     pub cli: String,
-    /// This and the following are missing while only the name of the agent is known.
+    /// This and the following are missing while only branch and CLI are known.
     pub worktree_path: Option<PathBuf>,
     pub worktree: Option<WorktreeState>,
     pub pane: Option<String>,
@@ -55,22 +55,22 @@ pub type SessionMembers = Vec<(AgentId, SessionMember)>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CliState {
-    /// The session is so young that its shell may not have started the CLI yet.
+    /// The session has just started; the shell may not have started the CLI yet.
     Starting,
     Running,
-    /// Only a shell is left in its pane.
+    /// The CLI has exited and only a shell is left in the pane.
     Ended,
     /// It has no pane.
     Absent,
 }
 
-/// What became of the prompt that an agent is started with.
+/// The delivery of the first prompt of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "prompt", rename_all = "lowercase")]
 pub enum PromptDelivery {
     Delivered,
     Pending,
-    /// It failed, and is tried again at the next start.
+    /// It failed and is retried at the next start.
     Failed {
         prompt_problem: String,
     },
@@ -82,7 +82,7 @@ pub enum WorktreeState {
     Present,
     /// Its directory is gone.
     Missing,
-    /// There is a directory, but it is not a worktree.
+    /// The directory exists but is not a worktree.
     NotAWorktree,
     OtherBranch(String),
     Detached,
@@ -100,12 +100,12 @@ impl fmt::Display for WorktreeState {
     }
 }
 
-/// What an agent was seen doing.
+/// An observed state of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observation {
     pub state: AgentState,
     pub since: Timestamp,
-    /// When it was last observed.
+    /// The time of the last observation.
     pub at: Timestamp,
     pub source: StateSource,
     pub reason: String,
@@ -119,7 +119,7 @@ pub enum AgentState {
     Starting,
     Working,
     WaitingApproval,
-    /// For an answer that only a person can give, in its pane.
+    /// Waits for an answer of the user in its pane.
     WaitingInput,
     Idle,
     RateLimited,
@@ -169,11 +169,11 @@ impl fmt::Display for AgentState {
     }
 }
 
-/// Where a state was learned.
+/// The source of an observed state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StateSource {
-    /// The CLI reports it.
+    /// Reported by the hooks of the CLI.
     Hooks,
     Process,
     Screen,
@@ -194,7 +194,7 @@ impl fmt::Display for StateSource {
     }
 }
 
-/// The files that an agent announced to change.
+/// Files that an agent announced to change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnnouncedPlan {
     pub files: Vec<String>,
@@ -203,7 +203,7 @@ pub struct AnnouncedPlan {
     pub until: Timestamp,
 }
 
-/// What an agent's status means to a person; it decides symbol and colour.
+/// The category of an agent's status, which determines its symbol and colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StatusCategory {
@@ -217,7 +217,7 @@ pub enum StatusCategory {
 }
 
 impl StatusCategory {
-    /// What a status word of an agent means.
+    /// The category of a status word.
     pub fn of(status: &str) -> Self {
         match status {
             "working" | "auto_approved" => Self::Working,
@@ -232,7 +232,7 @@ impl StatusCategory {
 }
 
 impl SessionMember {
-    /// A member of which only branch and CLI are known.
+    /// A member with only its branch and CLI.
     pub fn new(branch: BranchName, cli: impl Into<String>) -> Self {
         Self {
             branch,
@@ -273,7 +273,7 @@ impl AgentView {
         self.member.as_ref().map(|member| &member.branch)
     }
 
-    /// The CLI as its messages name it, else as the session was started; empty if neither says.
+    /// The CLI that its messages report, else the one it was started with; empty if unknown.
     pub fn cli(&self) -> &str {
         let reported = self.reported.as_ref().and_then(|record| record.cli.as_deref());
         reported.or(self.member.as_ref().map(|member| member.cli.as_str())).unwrap_or_default()
@@ -288,8 +288,8 @@ impl AgentView {
         self.reported.as_ref().map(|record| record.last_seen)
     }
 
-    /// Its status in one word. While it works, its own word for its phase says more than "working". An agent before its
-    /// empty input is idle, even though its changed files look like work.
+    /// Its status in one word. While it works, its phase is more specific than "working". An agent at an empty prompt is
+    /// idle, even if its changed files look like work.
     pub fn status(&self) -> (StatusCategory, &str) {
         let Some(record) = &self.reported else { return (StatusCategory::Idle, "idle") };
         let mood = StatusCategory::of(&record.status);
@@ -304,18 +304,18 @@ impl AgentView {
         }
     }
 
-    /// Keeps the newer of two observations. A state that continues keeps its beginning.
-    pub(crate) fn observe(&mut self, mut seen: Observation) -> bool {
+    /// Keeps the newer of two observations. A continuing state keeps its start time.
+    pub(crate) fn observe(&mut self, mut observation: Observation) -> bool {
         if let Some(before) = &self.observed {
-            if before.at > seen.at {
+            if before.at > observation.at {
                 return false;
             }
-            if before.state == seen.state && before.waits_for == seen.waits_for {
-                seen.since = seen.since.min(before.since);
+            if before.state == observation.state && before.waits_for == observation.waits_for {
+                observation.since = observation.since.min(before.since);
             }
         }
-        let changed = self.observed.as_ref() != Some(&seen);
-        self.observed = Some(seen);
+        let changed = self.observed.as_ref() != Some(&observation);
+        self.observed = Some(observation);
         changed
     }
 }

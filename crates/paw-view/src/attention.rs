@@ -1,4 +1,4 @@
-//! Who needs a person, and for what.
+//! Which agents wait for the user, and why.
 
 use jiff::Timestamp;
 use paw_core::AgentId;
@@ -7,39 +7,39 @@ use serde::Serialize;
 use crate::agent::{AgentState, AgentView, CliState, PromptDelivery};
 use crate::session::SessionView;
 
-/// What an agent needs from a person.
+/// What an agent needs from the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Need {
     pub agent_id: AgentId,
     pub kind: NeedKind,
-    /// What it is about, as the agent or its CLI says it.
+    /// The text of the agent or its CLI.
     pub text: String,
-    /// Missing where it is not known for how long.
+    /// Missing if unknown.
     pub since: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NeedKind {
-    /// A command or an edit waits for a yes.
+    /// A command or an edit waits for approval.
     Approval,
     /// A question waits for an answer.
     Answer,
     /// The CLI waits for input in its pane.
     Input,
-    /// The prompt of the agent was not delivered.
+    /// The first prompt of the agent was not delivered.
     Prompt,
-    /// The CLI ended.
+    /// The CLI has exited.
     Exited,
-    /// Its provider limits it.
+    /// Rate-limited by its provider.
     RateLimit,
 }
 
 impl SessionView {
-    /// Everything that waits for a person, one need per agent, the longest waiting first.
+    /// Everything that waits for the user, one need per agent, the longest waiting first.
     pub fn needs(&self) -> Vec<Need> {
         let mut needs: Vec<Need> = self.agents.iter().filter_map(|agent| self.need_of(agent)).collect();
-        // What has no time was there when the session was looked at.
+        // Needs without a time come last.
         needs.sort_by_key(|need| (need.since.unwrap_or(Timestamp::MAX), need.kind));
         needs
     }

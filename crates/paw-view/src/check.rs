@@ -1,4 +1,4 @@
-//! Verdicts on commits, as far as messages tell them.
+//! Checks of commits, from messages.
 
 use jiff::Timestamp;
 use paw_broker::{Message, StoredMessage};
@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::AgentView;
 
-/// Verdicts kept per agent.
-const MOST: usize = 8;
+/// Checks kept per agent.
+const MAX_CHECKS: usize = 8;
 
-/// What was said about a commit.
+/// The result of checking a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommitCheck {
     pub seq: u64,
     pub at: Timestamp,
-    /// Missing where the message does not name one.
+    /// Missing if the message does not name one.
     pub commit: Option<String>,
     pub passed: bool,
     pub by: AgentId,
@@ -23,14 +23,14 @@ pub struct CommitCheck {
 }
 
 impl CommitCheck {
-    /// The verdict in a message, and whose work it is about.
+    /// The check in a message, and the agent whose work was checked.
     pub(crate) fn find(stored: &StoredMessage) -> Option<(&AgentId, Self)> {
         let (agent, commit, passed, text) = match &stored.message {
             Message::Verified(verified) => {
                 let text = verified.message.clone().unwrap_or_default();
                 (&verified.agent_id, verified.commit.clone(), true, text)
             }
-            // Feedback about a commit is a gate that failed.
+            // Feedback about a commit means that a gate failed.
             Message::Feedback(feedback) => {
                 let commit = feedback.extra.payload.get("commit")?.as_str()?.to_owned();
                 (&feedback.agent_id, Some(commit), false, feedback.errors.join("\n"))
@@ -45,17 +45,17 @@ impl CommitCheck {
 }
 
 impl AgentView {
-    /// A later verdict on the same commit replaces the earlier one.
-    pub(crate) fn check(&mut self, check: CommitCheck) {
+    /// A later check of the same commit replaces the earlier one.
+    pub(crate) fn add_check(&mut self, check: CommitCheck) {
         self.checks.retain(|known| known.commit.is_none() || known.commit != check.commit);
         self.checks.push(check);
-        if self.checks.len() > MOST {
+        if self.checks.len() > MAX_CHECKS {
             self.checks.remove(0);
         }
     }
 
-    /// The newest verdict on this commit. Nothing vouches for another commit of the same agent.
-    pub fn check_of(&self, commit: &str) -> Option<&CommitCheck> {
+    /// The latest check of exactly this commit.
+    pub fn find_check(&self, commit: &str) -> Option<&CommitCheck> {
         self.checks.iter().rfind(|check| check.commit.as_deref() == Some(commit))
     }
 }

@@ -1,4 +1,4 @@
-//! Which conflicts there are, from the facts that conflict warnings carry.
+//! Current conflicts, from the facts in conflict warnings.
 
 use jiff::Timestamp;
 use paw_broker::conflict::{ConflictCategory, ConflictFile, ConflictLevel, ConflictReport, LineRange};
@@ -6,37 +6,37 @@ use paw_broker::{Message, StoredMessage, watch};
 use paw_core::AgentId;
 use serde::{Deserialize, Serialize};
 
-/// More conflicts than a screen shows.
-const MOST: usize = 200;
+/// More conflicts than fit on a screen.
+const MAX_CONFLICTS: usize = 200;
 
 /// Two agents change, or plan to change, the same file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConflictView {
-    /// The same conflict has the same key for as long as it lasts.
+    /// Identifies the conflict while it lasts.
     pub key: String,
     pub kind: ConflictKind,
     pub file: String,
-    /// Lines such as `12-40`; empty where they are not known.
+    /// Lines such as `12-40`; empty if unknown.
     pub lines: String,
     pub agents: [AgentId; 2],
     pub since: Timestamp,
-    /// The whole warning.
+    /// The full text of the warning.
     pub details: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ConflictKind {
-    /// Both plan to change it.
+    /// Both agents plan to change the file.
     Planned,
-    /// Both are changing it, and it is not known whether the changes merge.
+    /// Both changed it; whether the changes merge is unknown.
     Shared,
-    /// Both are changing it, and the changes merge.
+    /// Both changed it, and the changes merge.
     Additive,
-    /// Both changed it, and git cannot merge it.
+    /// Both changed it, and the changes do not merge.
     #[serde(rename = "conflict")]
     Clash,
-    /// The first changed what the second had claimed.
+    /// The first agent changed a file that the second had claimed.
     Trespass,
 }
 
@@ -52,8 +52,8 @@ impl ConflictKind {
     }
 }
 
-/// Updates the conflicts. `has_expired` says whether the plan of an agent no longer holds.
-pub(crate) fn hear(
+/// Updates the conflicts. `has_expired` returns whether the plan of an agent has expired.
+pub(crate) fn update(
     known: &mut Vec<ConflictView>,
     stored: &StoredMessage,
     has_expired: impl Fn(&AgentId) -> bool,
@@ -72,29 +72,29 @@ fn on_fact(
     file: &ConflictFile,
     stored: &StoredMessage,
 ) {
-    // Both agents are warned about one conflict.
+    // Both agents receive a warning about the same conflict.
     let swapped = facts.kind != ConflictCategory::Ownership && facts.you > facts.other;
     let (first, second) = if swapped { (&facts.other, &facts.you) } else { (&facts.you, &facts.other) };
     let key = format!("{:?}|{first}|{second}|{}", facts.kind, file.path);
-    let place = known.iter().position(|conflict| conflict.key == key);
+    let index = known.iter().position(|conflict| conflict.key == key);
     if facts.level == ConflictLevel::Cleared {
-        if let Some(place) = place {
-            known.remove(place);
+        if let Some(index) = index {
+            known.remove(index);
         }
         return;
     }
-    let told = lines(if swapped { &file.their_lines } else { &file.your_lines });
+    let ranges = lines(if swapped { &file.their_lines } else { &file.your_lines });
     let details = details(&stored.message);
-    if let Some(conflict) = place.and_then(|place| known.get_mut(place)) {
+    if let Some(conflict) = index.and_then(|index| known.get_mut(index)) {
         conflict.kind = kind(facts, Some(conflict.kind));
         conflict.details = details;
-        if !told.is_empty() {
-            conflict.lines = told;
+        if !ranges.is_empty() {
+            conflict.lines = ranges;
         }
-    } else if known.len() < MOST {
+    } else if known.len() < MAX_CONFLICTS {
         let (file, agents) = (file.path.clone(), [first.clone(), second.clone()]);
         let kind = kind(facts, None);
-        known.push(ConflictView { key, kind, file, lines: told, agents, since: stored.at, details });
+        known.push(ConflictView { key, kind, file, lines: ranges, agents, since: stored.at, details });
     }
 }
 
@@ -104,13 +104,13 @@ fn kind(facts: &ConflictReport, before: Option<ConflictKind>) -> ConflictKind {
         (ConflictCategory::Ownership, _) => ConflictKind::Trespass,
         (ConflictCategory::InFlight, ConflictLevel::Additive) => ConflictKind::Additive,
         (ConflictCategory::InFlight, ConflictLevel::Conflict) => ConflictKind::Clash,
-        // An escalation does not change what it is.
+        // An escalation does not change the kind.
         (ConflictCategory::InFlight, ConflictLevel::Escalated) => before.unwrap_or(ConflictKind::Shared),
         (ConflictCategory::InFlight, ConflictLevel::Overlap | ConflictLevel::Cleared) => ConflictKind::Shared,
     }
 }
 
-/// What no warning takes back: expired plans, claimed files that were restored, and agents that left.
+/// Conflicts that end without a message: expired plans, restored files, and agents that left.
 fn is_outdated(
     conflict: &ConflictView,
     stored: &StoredMessage,

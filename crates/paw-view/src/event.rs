@@ -1,4 +1,4 @@
-//! What changes a view.
+//! The input of a view.
 
 use std::sync::Arc;
 
@@ -14,21 +14,21 @@ use crate::session::{SessionFacts, SupervisorView};
 pub enum ViewEvent {
     /// Which session this is.
     Session(Box<SessionFacts>),
-    /// The agents the session has, in their order. They are shown before they say anything.
+    /// The agents of the session, in order. They are shown even before their first message.
     Members(SessionMembers),
-    /// The session as its receipt, tmux, the disk and the broker have it.
+    /// The session according to its receipt, tmux, the disk and the broker.
     Snapshot(Box<SessionSnapshot>),
-    /// What a broker knows from every message up to `seq`.
+    /// The broker's records of every message up to `seq`.
     Records { records: AgentRecords, seq: u64 },
-    /// A stored message. One that was applied before changes nothing.
+    /// A stored message. Applying it twice has no effect.
     Message(Arc<StoredMessage>),
-    /// What an agent was seen doing.
+    /// An observed state of an agent.
     Observed { agent: AgentId, seen: Observation },
     /// An agent was removed from the session.
     AgentGone(AgentId),
 }
 
-/// Everything but messages and what agents are doing.
+/// The session without messages and observations.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionSnapshot {
     pub session: SessionFacts,
@@ -36,12 +36,12 @@ pub struct SessionSnapshot {
     pub agents: SessionMembers,
 }
 
-/// What an event did.
+/// The effect of an event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ViewChanges {
-    /// Whether the view differs from before.
+    /// Whether the view changed.
     pub changed: bool,
-    /// Questions that are no longer open because of it.
+    /// Questions that the event closed.
     pub settled: Vec<OpenQuestion>,
 }
 

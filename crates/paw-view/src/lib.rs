@@ -1,12 +1,12 @@
-//! Everything a person needs to know about a session, as plain serializable data. No I/O.
+//! The state of a session as plain serializable data. No I/O.
 //!
 //! - [`SessionView`]: the data, and the reducer that keeps it current
-//! - [`ViewEvent`]: what changes it; the crates that read receipts, tmux, hooks and the log make these
+//! - [`ViewEvent`]: its input, created by the crates that read receipts, tmux, hooks and the log
 //! - [`AgentView`]: one agent: its pane and worktree, what was observed, what its messages report
-//! - [`ConflictView`], [`OpenQuestion`], [`MessageView`], [`CommitCheck`]: what messages tell
-//! - [`Need`]: who needs a person, and for what
+//! - [`ConflictView`], [`OpenQuestion`], [`MessageView`], [`CommitCheck`]: from messages
+//! - [`Need`]: which agents wait for the user, and why
 //!
-//! Texts are kept as they were sent. A program that prints them on a terminal makes them harmless first.
+//! Texts are stored as they were sent. Sanitize them before printing them on a terminal.
 
 mod agent;
 mod attention;
@@ -30,7 +30,7 @@ pub use message::{MessageKind, MessageView};
 pub use question::OpenQuestion;
 pub use session::{BrokerView, SessionFacts, SessionView, SupervisorView};
 
-/// How many of the newest messages a new view reads for open questions and conflicts.
+/// How many recent messages a new view reads to find open questions and conflicts.
 pub const LOOK_BACK: u64 = 10_000;
 
 #[cfg(test)]

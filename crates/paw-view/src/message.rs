@@ -1,4 +1,4 @@
-//! A message in a few words, and in all of them.
+//! Messages for display: a summary and all fields.
 
 use jiff::Timestamp;
 use paw_broker::StoredMessage;
@@ -8,25 +8,25 @@ use paw_core::{AgentId, text};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// How much of one field is kept.
-const LONGEST: usize = 8 * 1024;
+/// Longer fields are truncated.
+const MAX_FIELD: usize = 8 * 1024;
 
-/// One line of the log.
+/// A message of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageView {
     pub seq: u64,
     pub at: Timestamp,
     pub kind: MessageKind,
     pub from: AgentId,
-    /// Missing when it is for all agents or for none.
+    /// Missing if the message is for all agents or for none.
     pub to: Option<AgentId>,
-    /// The message without its type and sender. For a question, the question word for word.
+    /// A summary without type and sender. For a question, its exact text.
     pub text: String,
     /// Every field of the message, by name.
     pub fields: Vec<(String, String)>,
 }
 
-/// The types of messages, as they are filtered.
+/// The message types that filters use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MessageKind {
@@ -108,8 +108,8 @@ fn kind(message: &Message) -> MessageKind {
     }
 }
 
-/// What an agent says about itself. A status that only lists its files says nothing new.
-pub(crate) fn own_words(message: &Message) -> Option<String> {
+/// The message of an agent about itself; `None` for a status that only lists files.
+pub(crate) fn status_text(message: &Message) -> Option<String> {
     match message {
         Message::Status(status) => status.message.clone(),
         Message::Artifact(_) | Message::Blocked(_) | Message::Question(_) | Message::Intent(_) => {
@@ -119,7 +119,7 @@ pub(crate) fn own_words(message: &Message) -> Option<String> {
     }
 }
 
-/// Every field of a message, as it was sent.
+/// All fields of a message.
 fn fields(message: &Message) -> Vec<(String, String)> {
     let Value::Object(mut envelope) = message.to_json() else { return Vec::new() };
     let payload = match envelope.remove("payload") {
@@ -129,14 +129,14 @@ fn fields(message: &Message) -> Vec<(String, String)> {
     let all = payload
         .into_iter()
         .chain(envelope.into_iter().filter(|(name, _)| name != "type" && name != "agent_id"));
-    all.filter(|(_, value)| !value.is_null()).map(|(name, value)| (name, told(&value))).collect()
+    all.filter(|(_, value)| !value.is_null()).map(|(name, value)| (name, field_text(&value))).collect()
 }
 
-fn told(value: &Value) -> String {
-    let told = match value {
+fn field_text(value: &Value) -> String {
+    let field_text = match value {
         Value::String(text) => text.clone(),
-        Value::Array(items) => items.iter().map(told).collect::<Vec<_>>().join("\n"),
+        Value::Array(items) => items.iter().map(field_text).collect::<Vec<_>>().join("\n"),
         other => other.to_string(),
     };
-    text::truncate_chars(&told, LONGEST).into_owned()
+    text::truncate_chars(&field_text, MAX_FIELD).into_owned()
 }

@@ -1,4 +1,4 @@
-//! Questions that wait for an answer, approvals among them.
+//! Open questions, including approvals.
 
 use jiff::Timestamp;
 use paw_broker::{Message, StoredMessage};
@@ -7,36 +7,36 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::AgentState;
 
-/// Begins the question about an approval. It is answered in the pane of the agent, not by a message.
+/// The prefix of a question about an approval, which is answered in the pane of the agent and not by a message.
 const APPROVAL: &str = "[approval]";
-/// More than a person would answer.
-const MOST: usize = 256;
+/// The oldest questions are dropped above this number.
+const MAX_QUESTIONS: usize = 256;
 
-/// An agent waits for an answer.
+/// A question that waits for an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenQuestion {
-    /// The number of the message that asked it last.
+    /// The sequence number of the latest message that asked it.
     pub seq: u64,
     pub at: Timestamp,
     pub asker: AgentId,
-    /// Word for word, so that an answer can quote it.
+    /// The exact text, so that an answer can quote it.
     pub text: String,
 }
 
 impl OpenQuestion {
-    /// Whether it is about a command or an edit that the agent wants to make.
+    /// Whether it asks to approve a command or an edit.
     pub fn is_approval(&self) -> bool {
         self.text.starts_with(APPROVAL)
     }
 }
 
-/// Updates the open questions, and returns those that this message closes.
-pub(crate) fn hear(open: &mut Vec<OpenQuestion>, stored: &StoredMessage) -> Vec<OpenQuestion> {
+/// Updates the open questions and returns those that this message closes.
+pub(crate) fn update(open: &mut Vec<OpenQuestion>, stored: &StoredMessage) -> Vec<OpenQuestion> {
     match &stored.message {
         Message::Question(question) => {
-            // A repeated question is still one question.
+            // A repeated question replaces the earlier one.
             open.retain(|known| known.asker != question.agent_id || known.text != question.question);
-            if open.len() >= MOST {
+            if open.len() >= MAX_QUESTIONS {
                 open.remove(0);
             }
             open.push(OpenQuestion {
@@ -52,10 +52,10 @@ pub(crate) fn hear(open: &mut Vec<OpenQuestion>, stored: &StoredMessage) -> Vec<
             let quoted = |known: &OpenQuestion| {
                 answer.re.as_ref().is_some_and(|re| *re == known.text || *re == known.seq.to_string())
             };
-            // Without a quote it answers the oldest question of the agent.
-            let place = open.iter().position(|known| of_asker(known) && quoted(known));
-            let place = place.or_else(|| open.iter().position(of_asker));
-            place.map(|place| open.remove(place)).into_iter().collect()
+            // Without a quote, the answer is for the oldest question of the agent.
+            let index = open.iter().position(|known| of_asker(known) && quoted(known));
+            let index = index.or_else(|| open.iter().position(of_asker));
+            index.map(|index| open.remove(index)).into_iter().collect()
         }
         // The agent continues, so its approval was answered in the pane.
         Message::Status(status) if is_past_approval(status.phase.as_deref()) => {

@@ -13,7 +13,7 @@ use crate::session::SessionView;
 use crate::{conflict, question};
 
 /// More senders than a session has. Beyond it the one that was silent longest is dropped.
-const MOST_AGENTS: usize = 512;
+const MAX_AGENTS: usize = 512;
 /// The `source` field of a status that the session's process publishes about an agent.
 const OBSERVER: &str = "tower";
 
@@ -84,8 +84,8 @@ impl SessionView {
             return ViewChanges::default();
         }
         self.last_seq = stored.seq;
-        if let Some(words) = message::own_words(&stored.message) {
-            self.agent_mut(&stored.sender).last_message = words;
+        if let Some(text) = message::status_text(&stored.message) {
+            self.agent_mut(&stored.sender).last_message = text;
         }
         match &stored.message {
             Message::Status(status) => self.on_status(status, stored),
@@ -93,15 +93,15 @@ impl SessionView {
             _ => {}
         }
         if let Some((agent, check)) = CommitCheck::find(stored) {
-            self.agent_mut(agent).check(check);
+            self.agent_mut(agent).add_check(check);
         }
         let agents = &self.agents;
         let has_expired = |id: &AgentId| {
             let plan = agents.iter().find(|agent| agent.id == *id).and_then(|agent| agent.plan.as_ref());
             plan.is_some_and(|plan| plan.until < stored.at)
         };
-        conflict::hear(&mut self.conflicts, stored, has_expired);
-        let settled = question::hear(&mut self.questions, stored);
+        conflict::update(&mut self.conflicts, stored, has_expired);
+        let settled = question::update(&mut self.questions, stored);
         if watch::is_gone_message(&stored.message) {
             self.on_gone(stored);
         } else {
@@ -156,7 +156,7 @@ impl SessionView {
         }
     }
 
-    /// The agent may have returned since, as the records know; then only its old words are forgotten.
+    /// The agent may have returned since, as the records know; then only its old text are forgotten.
     fn on_gone(&mut self, stored: &StoredMessage) {
         let id = &stored.sender;
         let is_news = stored.seq > self.recorded_seq;
@@ -187,7 +187,7 @@ impl SessionView {
     }
 
     fn add(&mut self, id: &AgentId) -> usize {
-        if self.agents.len() >= MOST_AGENTS {
+        if self.agents.len() >= MAX_AGENTS {
             let others = self.agents.iter().enumerate().filter(|(_, agent)| agent.member.is_none());
             let heard = |agent: &AgentView| agent.reported.as_ref().map(|record| record.last_seq);
             if let Some((silent, _)) = others.min_by_key(|(_, agent)| heard(agent)) {

@@ -1,4 +1,4 @@
-//! The whole session.
+//! The state of a session.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -12,12 +12,12 @@ use crate::conflict::ConflictView;
 use crate::message::MessageView;
 use crate::question::OpenQuestion;
 
-/// What is known about a session. [`SessionView::apply`] keeps it current.
+/// The state of a session. [`SessionView::apply`] updates it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionView {
     #[serde(flatten)]
     pub session: SessionFacts,
-    /// The supervising agent as the session was started; its messages are with the agents.
+    /// The supervisor that the session was started with. Its messages are in `agents`.
     pub supervisor: Option<SupervisorView>,
     /// Members in the order of the session, then other senders by id.
     pub agents: Vec<AgentView>,
@@ -26,23 +26,23 @@ pub struct SessionView {
     pub conflicts: Vec<ConflictView>,
     /// The newest messages, oldest first.
     pub messages: VecDeque<MessageView>,
-    /// Messages kept at most.
+    /// The maximum length of `messages`.
     pub max_messages: usize,
-    /// The newest message that was applied.
+    /// The sequence number of the latest applied message.
     pub last_seq: u64,
-    /// What agents report holds every message up to here.
+    /// `reported` of the agents includes every message up to this one.
     pub recorded_seq: u64,
 }
 
-/// Which session it is, and how it is.
+/// The identity and status of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionFacts {
-    /// Its name; as a broker tells it, the name with its start time.
+    /// Its name; from a broker, the name with its start time.
     pub session: String,
     pub repository: PathBuf,
-    /// This and the following are missing where only a broker is known.
+    /// This and the following are missing if only a broker is known.
     pub status: Option<SessionStatus>,
-    /// The status in the receipt; differs when tmux or the machine has ended since.
+    /// The status in the receipt, which may be outdated if tmux has stopped since.
     pub recorded: Option<SessionStatus>,
     pub tmux_running: Option<bool>,
     pub mode: Option<SessionMode>,
@@ -52,13 +52,13 @@ pub struct SessionFacts {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BrokerView {
-    /// Where it answers; where it would, when it does not run.
+    /// Its URL, even if it is not running.
     pub url: Option<String>,
     pub port: Option<u16>,
     pub running: bool,
     /// The pane it runs in.
     pub pane: Option<String>,
-    /// It does not check who a sender is. Missing where it was not asked.
+    /// It does not authenticate senders. Missing if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_to_all: Option<bool>,
 }

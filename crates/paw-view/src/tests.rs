@@ -220,9 +220,9 @@ fn a_verdict_belongs_to_its_commit_and_the_newest_one_counts() {
         &json!({"from": "supervisor", "errors": ["lex fails"], "commit": "aaaaaaa"}),
     );
     let view = view(vec![status("feat-x", &json!({"status": "working"})), verified, failed]);
-    let check = view.agents[0].check_of("aaaaaaa").unwrap();
+    let check = view.agents[0].find_check("aaaaaaa").unwrap();
     assert_eq!((check.passed, view.agents[0].checks.len()), (false, 1));
-    assert_eq!(view.agents[0].check_of("bbbbbbb"), None);
+    assert_eq!(view.agents[0].find_check("bbbbbbb"), None);
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn a_second_daemon_says_who_holds_the_socket() {
     let daemon = Daemon::start(&sandbox);
     let ran = paw(&sandbox, &sandbox.root(), &["daemon", "run"]);
     assert_eq!(ran.code, 1);
-    assert!(ran.stderr.contains(&format!("a daemon is running already (pid {})", daemon.0.id())), "{ran}");
+    assert!(ran.stderr.contains(&format!("a daemon is already running (pid {})", daemon.0.id())), "{ran}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Which conversations are in a turn, and how to end it.
+//! The running turns, and how to end them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,19 +10,19 @@ use tokio_util::sync::CancellationToken;
 
 use crate::shared::Shared;
 
-/// How long somebody waits for a turn to end. Its processes are killed long before.
+/// How long to wait for a turn to end. Its processes are killed long before.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// TurnEndReason a turn was ended.
+/// Why a turn was ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TurnEndReason {
-    /// Its client went away.
+    /// Its client disconnected.
     Abandoned,
     /// Its conversation was closed.
     Closed,
     /// Its worktree is being removed.
     Removed,
-    /// The daemon stops.
+    /// The daemon is stopping.
     Stopping,
 }
 
@@ -45,12 +45,12 @@ impl Turns {
         self.lock().len()
     }
 
-    /// Ends the turn of a conversation and waits until it is over.
+    /// Ends the turn of a conversation and waits for its end.
     pub(crate) fn end(&self, id: &ConversationId, reason: TurnEndReason) {
         self.end_and_wait(reason, |known, _| known == id);
     }
 
-    /// Ends the turns in a worktree and waits until they are over.
+    /// Ends the turns in a worktree and waits for their end.
     pub(crate) fn end_all_of(&self, worktree: &WorktreeId, reason: TurnEndReason) {
         self.end_and_wait(reason, |_, entry| entry.worktree == *worktree);
     }
@@ -88,7 +88,7 @@ fn cancel(
     }
 }
 
-/// The right to run the turn of a conversation. Given back, the conversation waits for its next message.
+/// The right to run a turn of a conversation. When dropped, the conversation becomes idle.
 #[derive(Debug)]
 pub(super) struct TurnGuard {
     shared: Arc<Shared>,
@@ -97,7 +97,7 @@ pub(super) struct TurnGuard {
 }
 
 impl TurnGuard {
-    /// Nothing while another turn runs.
+    /// `None` while another turn is running.
     pub(super) fn take(shared: &Arc<Shared>, id: &ConversationId, worktree: &WorktreeId) -> Option<Self> {
         let mut running = shared.turns.lock();
         if running.contains_key(id) {
@@ -109,7 +109,7 @@ impl TurnGuard {
         Some(Self { shared: Arc::clone(shared), id: id.clone(), token })
     }
 
-    /// Cancelled when the turn is to end.
+    /// Cancelled when the turn has to end.
     pub(super) fn token(&self) -> &CancellationToken {
         &self.token
     }
@@ -123,11 +123,11 @@ impl TurnGuard {
             .unwrap_or(TurnEndReason::Abandoned)
     }
 
-    /// Remembers what the CLI calls the conversation.
+    /// Stores the CLI's id of the conversation, to resume it.
     pub(super) fn remember(&self, session: &str) {
         let kept = self.shared.worktrees.registry().set_cli_session(&self.id, session, clock::now());
         if let Err(error) = kept {
-            tracing::warn!("cannot remember how to continue conversation {}: {error}", self.id);
+            tracing::warn!("cannot store the session id of conversation {}: {error}", self.id);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! From the lines of a CLI to the events of a stream.
+//! Converts the output of a CLI to a stream of events.
 
 use std::ops::ControlFlow;
 use std::pin::Pin;
@@ -21,12 +21,12 @@ use crate::shared::Shared;
 use crate::status::CallError;
 use crate::wire;
 
-/// How many events may wait for their client; then the CLI waits too.
+/// How many events may be pending; then reading from the CLI pauses.
 const MAX_PENDING: usize = 64;
-/// How long a client may take to hear that its turn was cut short.
+/// How long to try to send the reason of an aborted turn.
 const ABORT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The events of one turn. Dropped before its end, it ends the turn.
+/// The events of one turn. Dropping it early ends the turn.
 #[derive(Debug)]
 pub(crate) struct TurnStream {
     events: mpsc::Receiver<Result<ConversationEvent, Status>>,
@@ -41,7 +41,7 @@ impl Stream for TurnStream {
     }
 }
 
-/// Follows a CLI to its end, beside everything else.
+/// Follows a CLI in a background job.
 pub(super) fn follow(
     shared: &Arc<Shared>,
     guard: TurnGuard,
@@ -73,7 +73,7 @@ fn forward(guard: TurnGuard, running: RunningCommand, mut listener: TurnListener
         guard.remember(&session);
     }
     let reason = guard.reason();
-    // Whoever hears the last event may send the next message at once.
+    // The client may send the next message as soon as it receives the last event.
     drop(guard);
     match followed {
         Ok(followed) if followed.stopped => sink.abort(cut_short(reason)),
@@ -84,14 +84,14 @@ fn forward(guard: TurnGuard, running: RunningCommand, mut listener: TurnListener
 
 fn cut_short(reason: TurnEndReason) -> Status {
     match reason {
-        TurnEndReason::Abandoned => Status::cancelled("The client went away"),
+        TurnEndReason::Abandoned => Status::cancelled("The client disconnected"),
         TurnEndReason::Closed => Status::cancelled("The conversation was closed"),
         TurnEndReason::Removed => Status::cancelled("The worktree was removed"),
         TurnEndReason::Stopping => Status::unavailable("The daemon is stopping"),
     }
 }
 
-/// Tells the client.
+/// Sends events to the client.
 struct EventSender {
     sender: mpsc::Sender<Result<ConversationEvent, Status>>,
     token: CancellationToken,
@@ -100,22 +100,22 @@ struct EventSender {
 }
 
 impl EventSender {
-    /// Waits for a slow client, but not for one that is gone, and not once the turn is to end.
+    /// Waits for a slow client, unless it disconnects or the turn has to end.
     fn send(&mut self, event: TurnEvent) -> ControlFlow<()> {
         let event = self.numbered(wire::event(event));
-        let said = self.handle.block_on(async {
+        let sent = self.handle.block_on(async {
             tokio::select! {
                 biased;
                 () = self.token.cancelled() => false,
                 sent = self.sender.send(Ok(event)) => sent.is_ok(),
             }
         });
-        if said { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        if sent { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 
     fn finish(mut self, done: paw_agent::headless::TurnOutcome) {
         let event = self.numbered(wire::done(done));
-        // The turn is over, so nobody cancels any more; a client that is gone refuses.
+        // The turn has finished, so this can fail only if the client has disconnected.
         let _ = self.sender.blocking_send(Ok(event));
     }
 

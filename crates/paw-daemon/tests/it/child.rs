@@ -1,4 +1,4 @@
-//! What tests run in processes of their own. Never part of the suite.
+//! Programs that tests run in separate processes. They are ignored in a normal test run.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -25,10 +25,10 @@ fn daemon() {
     exit(0);
 }
 
-/// Somebody who greets as an HTTP/2 client does. Ends with 0 when the other side hangs up without a word.
+/// Connects like an HTTP/2 client. Exits with 0 if the server closes the connection without a response.
 #[test]
 #[ignore = "a process that tests start"]
-fn stranger() {
+fn foreign_client() {
     let mut stream = UnixStream::connect(std::env::var_os("PAW_TEST_SOCKET").unwrap()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];

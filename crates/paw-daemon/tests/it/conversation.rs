@@ -1,4 +1,4 @@
-//! Messages to an agent CLI that runs in a worktree.
+//! Turns of an agent CLI in a worktree.
 
 use std::fs;
 
@@ -16,7 +16,7 @@ const DENIED: &str = include_str!("../../../paw-agent/src/headless/fixtures/clau
 const UNREACHABLE: &str = include_str!("../../../paw-agent/src/headless/fixtures/claude-unreachable.jsonl");
 const SESSION: &str = "e3d91b83-3976-4123-bdac-7431c0d5b5ef";
 
-/// A CLI that says where it is, with something beside it that left its process group, and never ends.
+/// A CLI that never exits, with a child that left its process group.
 fn endless(world: &World) -> String {
     format!("setsid sleep 600 & echo $! > {}\nwait", world.at("aside.pid").display())
 }
@@ -47,7 +47,7 @@ fn done(events: &[Event]) -> &Done {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_runs_the_cli_in_the_worktree_and_its_events_come_back() {
+async fn send_message_runs_the_cli_in_the_worktree_and_streams_its_events() {
     let world = World::new();
     world.install_claude(DENIED, "");
     let (daemon, talk) = in_conversation(&world).await;
@@ -105,7 +105,7 @@ async fn the_next_message_continues_the_conversation_even_after_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cli_that_cannot_reach_its_model_has_failed_whatever_it_says() {
+async fn a_turn_fails_if_the_cli_cannot_reach_its_model() {
     let world = World::new();
     world.install_claude(UNREACHABLE, "exit 1");
     let (daemon, talk) = in_conversation(&world).await;
@@ -117,7 +117,7 @@ async fn a_cli_that_cannot_reach_its_model_has_failed_whatever_it_says() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cli_that_dies_is_told_with_its_last_words() {
+async fn a_turn_of_a_crashed_cli_reports_its_last_output() {
     let world = World::new();
     world.install_claude("", "echo no key >&2; exit 3");
     let (daemon, talk) = in_conversation(&world).await;
@@ -127,7 +127,7 @@ async fn a_cli_that_dies_is_told_with_its_last_words() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_goes_away_leaves_no_process() {
+async fn a_client_that_disconnects_leaves_no_process() {
     let world = World::new();
     world.install_claude("", &endless(&world));
     let (daemon, talk) = in_conversation(&world).await;
@@ -141,7 +141,7 @@ async fn a_client_that_goes_away_leaves_no_process() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_stops_reading_and_goes_away_leaves_no_process() {
+async fn a_client_that_stops_reading_and_disconnects_leaves_no_process() {
     let world = World::new();
     world.install_claude("", "while true; do echo '{\"type\":\"noise\"}'; done");
     let (daemon, talk) = in_conversation(&world).await;
@@ -153,7 +153,7 @@ async fn a_client_that_stops_reading_and_goes_away_leaves_no_process() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_turn_at_a_time() {
+async fn a_conversation_runs_one_turn_at_a_time() {
     let world = World::new();
     world.install_claude("", &endless(&world));
     let (daemon, talk) = in_conversation(&world).await;
@@ -189,7 +189,7 @@ async fn closing_a_conversation_ends_its_turn() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn closing_a_conversation_ends_what_its_turns_left_running() {
+async fn closing_a_conversation_ends_processes_of_earlier_turns() {
     let world = World::new();
     let server = format!("setsid sleep 600 & echo $! > {}", world.at("aside.pid").display());
     world.install_claude(DENIED, &server);
@@ -233,7 +233,7 @@ async fn removing_a_worktree_closes_its_conversations() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sigterm_ends_turns_after_the_grace() {
+async fn sigterm_ends_turns_after_the_grace_period() {
     let world = World::new();
     world.install_claude("", &endless(&world));
     let (daemon, talk) = in_conversation(&world).await;
@@ -249,7 +249,7 @@ async fn sigterm_ends_turns_after_the_grace() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_killed_daemon_left_running_is_ended_by_the_next_one() {
+async fn a_new_daemon_ends_turns_of_a_killed_one() {
     let world = World::new();
     world.install_claude("", &endless(&world));
     let (daemon, talk) = in_conversation(&world).await;
@@ -268,7 +268,7 @@ async fn what_a_killed_daemon_left_running_is_ended_by_the_next_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cli_is_taken_from_the_users_configuration_and_never_from_the_repository() {
+async fn clis_come_from_the_user_configuration_only() {
     let world = World::new();
     world.install_claude("", "");
     let mine = world.sandbox.install_program("mine", "#!/bin/sh\necho \"you said $(cat)\"\n");
@@ -293,13 +293,13 @@ async fn a_cli_is_taken_from_the_users_configuration_and_never_from_the_reposito
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nonsense_is_refused() {
+async fn invalid_conversation_requests_are_rejected() {
     let world = World::new();
     world.install_claude("", "");
     let (daemon, talk) = in_conversation(&world).await;
     assert_eq!(daemon.send(&talk, " \n").await.unwrap_err().message(), "Message is empty");
-    let nobody = Conversation { id: "sess_none".into(), ..Conversation::default() };
-    let error = daemon.send(&nobody, "hello").await.unwrap_err();
+    let unknown = Conversation { id: "sess_none".into(), ..Conversation::default() };
+    let error = daemon.send(&unknown, "hello").await.unwrap_err();
     assert_eq!(
         told(&error),
         ("NOT_FOUND".into(), "Conversation 'sess_none' does not exist".into(), json!({}))
@@ -310,7 +310,7 @@ async fn nonsense_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tool_that_printed_megabytes_does_not_break_the_stream() {
+async fn large_tool_output_is_truncated_in_the_stream() {
     let world = World::new();
     let output = "x".repeat(6_000_000);
     let line = json!({ "type": "user", "message": { "content": [

@@ -1,4 +1,4 @@
-//! Worktrees made, refused, listed, switched to and removed.
+//! Creating, listing, switching and removing worktrees.
 
 use std::fs;
 
@@ -126,7 +126,7 @@ async fn atomicity_git_failure_rolls_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_repository_is_named_by_an_absolute_path() {
+async fn repository_paths_must_be_absolute() {
     let world = World::new();
     let daemon = world.daemon().await;
     let mut request = world.request("develop");
@@ -142,7 +142,7 @@ async fn a_repository_is_named_by_an_absolute_path() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn worktrees_of_plain_git_are_listed_as_unmanaged() {
+async fn worktrees_created_by_plain_git_are_listed_as_unmanaged() {
     let world = World::new();
     world.repo.git(["worktree", "add", "--quiet", "../project-by-hand", "develop"]);
     let daemon = world.daemon().await;
@@ -156,7 +156,7 @@ async fn worktrees_of_plain_git_are_listed_as_unmanaged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn switching_says_where_one_was_before() {
+async fn switching_returns_the_previous_worktree() {
     let world = World::new();
     let daemon = world.daemon().await;
     let one = daemon.create(world.request("develop")).await.unwrap();
@@ -175,7 +175,7 @@ async fn switching_says_where_one_was_before() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_dirty_worktree_goes_only_by_force_and_its_work_is_kept() {
+async fn removing_a_dirty_worktree_requires_force_and_rescues_its_work() {
     let world = World::new();
     let daemon = world.daemon().await;
     let made = daemon.create(world.request("develop")).await.unwrap();
@@ -200,7 +200,7 @@ async fn a_dirty_worktree_goes_only_by_force_and_its_work_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn many_creations_at_once_all_succeed() {
+async fn concurrent_creations_all_succeed() {
     let world = World::new();
     let daemon = world.daemon().await;
     let requests =

@@ -1,4 +1,4 @@
-//! The other services on the socket, which let tools such as grpcurl find their way.
+//! Health checks and reflection, for tools such as grpcurl.
 
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;

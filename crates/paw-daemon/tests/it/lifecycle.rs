@@ -1,4 +1,4 @@
-//! A daemon's birth and end, and that there is only one.
+//! Starting and stopping the daemon, and that only one runs.
 
 use std::fs;
 use std::io::Read as _;
@@ -16,7 +16,7 @@ fn mode(path: &std::path::Path) -> u32 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_socket_is_for_its_user_alone() {
+async fn only_the_user_can_access_the_socket() {
     let world = World::new();
     let daemon = world.daemon().await;
     let socket = world.options().socket;
@@ -26,7 +26,7 @@ async fn the_socket_is_for_its_user_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_second_daemon_says_who_holds_the_socket() {
+async fn a_second_daemon_reports_the_running_one() {
     let world = World::new();
     let daemon = world.daemon().await;
     let mut second = world.spawn(&[]);
@@ -34,7 +34,7 @@ async fn a_second_daemon_says_who_holds_the_socket() {
     let mut said = String::new();
     second.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     assert_eq!(code, Some(1), "{said}");
-    let holder = format!("a daemon is running already (pid {})", daemon.process.id());
+    let holder = format!("a daemon is already running (pid {})", daemon.process.id());
     let socket = world.options().socket.display().to_string();
     assert!(
         said.contains(&holder) && said.contains(&socket) && said.contains("git paw daemon stop"),
@@ -44,7 +44,7 @@ async fn a_second_daemon_says_who_holds_the_socket() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_program_on_the_socket_is_named_and_left_alone() {
+async fn a_socket_of_another_program_is_reported_and_kept() {
     let world = World::new();
     let socket = world.options().socket;
     fs::create_dir_all(socket.parent().unwrap()).unwrap();
@@ -57,7 +57,7 @@ async fn another_program_on_the_socket_is_named_and_left_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_where_the_socket_should_be_is_not_deleted() {
+async fn a_regular_file_at_the_socket_path_is_not_deleted() {
     let world = World::new();
     world.sandbox.write("run/git-paw/daemon.sock", "precious");
     let refused = world.spawn(&[]).wait_with_output().unwrap();
@@ -66,7 +66,7 @@ async fn a_file_where_the_socket_should_be_is_not_deleted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_daemon_leaves_a_socket_that_the_next_one_replaces() {
+async fn a_daemon_replaces_the_socket_of_a_killed_one() {
     let world = World::new();
     let daemon = world.daemon().await;
     let made = daemon.create(world.request("develop")).await.unwrap();
@@ -83,7 +83,7 @@ async fn a_killed_daemon_leaves_a_socket_that_the_next_one_replaces() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sigterm_lets_calls_finish_and_leaves_nothing() {
+async fn sigterm_lets_calls_finish_and_removes_the_socket() {
     let world = World::new();
     let go = world.at("go");
     let wait = format!("while [ ! -e {} ]; do sleep 0.02; done", go.display());
@@ -102,7 +102,7 @@ async fn sigterm_lets_calls_finish_and_leaves_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_setup_that_never_ends_is_interrupted_with_the_daemon() {
+async fn stopping_the_daemon_interrupts_a_running_setup() {
     let world = World::new();
     let pid = world.at("setup.pid");
     world.configure(&format!(
@@ -126,7 +126,7 @@ async fn a_setup_that_never_ends_is_interrupted_with_the_daemon() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_command_asks_how_the_daemon_is_and_stops_it() {
+async fn status_and_stop_work_on_a_running_daemon() {
     let world = World::new();
     let options = world.options();
     let ask = |options: &paw_daemon::DaemonOptions| {
@@ -152,7 +152,7 @@ async fn a_command_asks_how_the_daemon_is_and_stops_it() {
     assert_eq!(ask(&options).await.unwrap().unwrap(), None);
 }
 
-/// Whether every thread of a process is stopped, as far as the system tells.
+/// Whether every thread of a process is stopped.
 fn stands_still(pid: u32) -> bool {
     let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return true };
     threads.filter_map(Result::ok).all(|thread| {
@@ -162,7 +162,7 @@ fn stands_still(pid: u32) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_daemon_that_hangs_is_named() {
+async fn status_of_a_hanging_daemon_reports_its_pid() {
     let world = World::new();
     let daemon = world.daemon().await;
     daemon.signal("-STOP");
@@ -177,7 +177,7 @@ async fn a_daemon_that_hangs_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_else_gets_an_answer() {
+async fn connections_of_other_users_are_rejected() {
     let root = Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
     let tool = Command::new("setpriv").arg("--version").output().is_ok_and(|output| output.status.success());
     if !root || !tool {
@@ -187,7 +187,7 @@ async fn nobody_else_gets_an_answer() {
     let world = World::new();
     let daemon = world.daemon().await;
     let socket = world.options().socket;
-    // Every door on the way is opened; the daemon itself is what is left.
+    // All file permissions are opened, so that only the check of the daemon remains.
     for dir in socket.ancestors().skip(1).take_while(|dir| dir.starts_with(world.sandbox.root())) {
         fs::set_permissions(dir, fs::Permissions::from_mode(0o755)).unwrap();
     }
@@ -195,14 +195,14 @@ async fn nobody_else_gets_an_answer() {
     let greet = |who: &[&str]| {
         let mut words = who.to_vec();
         let exe = std::env::current_exe().unwrap().display().to_string();
-        words.extend([exe.as_str(), "--exact", "child::stranger", "--ignored", "--nocapture"]);
+        words.extend([exe.as_str(), "--exact", "child::foreign_client", "--ignored", "--nocapture"]);
         let status =
             Command::new(words[0]).args(&words[1..]).env("PAW_TEST_SOCKET", &socket).output().unwrap();
         status.status.code()
     };
-    let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"];
+    let other_user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"];
     assert_eq!(greet(&["env"]), Some(7), "we ourselves are answered");
-    assert_eq!(greet(&nobody), Some(0), "somebody else is not");
+    assert_eq!(greet(&other_user), Some(0), "another user is rejected");
     wait_until("the daemon says so", || {
         world.log().contains("refused a connection of user 65534").then_some(())
     });

@@ -1,4 +1,4 @@
-//! A real daemon in a process of its own, asked by the generated client; real git, real processes, real signals.
+//! Tests a real daemon in a separate process through the generated client, with real git, processes and signals.
 #![allow(
     clippy::disallowed_macros,
     clippy::disallowed_methods,
@@ -6,7 +6,7 @@
     clippy::panic,
     clippy::print_stderr,
     clippy::unwrap_used,
-    reason = "a test that meets the unexpected has to stop, and may touch files and processes as anybody would"
+    reason = "tests may panic and access files and processes directly"
 )]
 
 mod child;

@@ -1,4 +1,4 @@
-//! What makes a new worktree ready, when nobody is there to be asked.
+//! The setup of new worktrees, without a user to ask.
 
 use std::fs;
 
@@ -10,13 +10,13 @@ use paw_worktree::setup::plan;
 
 use crate::world::World;
 
-/// An `npm` that writes down where and how it was called, and then does what the test wants.
+/// Installs an `npm` that records its directory and arguments, then runs a script of the test.
 fn install_npm(world: &World, then: &str) {
     let log = world.at("npm.log").display().to_string();
     world.sandbox.install_program("npm", &format!("#!/bin/sh\necho \"$PWD $*\" >> {log}\n{then}\n"));
 }
 
-/// The user looks at what the repository wants to run and says yes.
+/// Approves the repository's setup as the user.
 fn approve(world: &World) {
     let layers = load_layers(Some(&world.repo.root), Some(&world.sandbox.user_config())).unwrap();
     let plan = plan(&layers.resolve().unwrap(), &layers.repo, &world.repo.root);
@@ -77,7 +77,7 @@ async fn custom_setup_script_from_betcode_directory() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_script_that_nobody_approved_does_not_run() {
+async fn an_unapproved_setup_script_does_not_run() {
     let world = World::new();
     let proof = world.at("script.log").display().to_string();
     world.repo.write(".betcode/worktree-setup.sh", &format!("pwd > {proof}\n"));
@@ -123,7 +123,7 @@ async fn setup_script_environment() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unreadable_configuration_fails_the_setup_and_not_the_worktree() {
+async fn an_invalid_configuration_fails_the_setup_but_not_the_creation() {
     let world = World::new();
     world.repo.write(".git-paw/config.toml", "[worktree\n");
     let daemon = world.daemon().await;
@@ -133,7 +133,7 @@ async fn an_unreadable_configuration_fails_the_setup_and_not_the_worktree() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cancelled_creation_comes_to_its_end_all_the_same() {
+async fn a_cancelled_creation_still_completes() {
     let world = World::new();
     let go = world.at("go");
     world.configure(&format!(

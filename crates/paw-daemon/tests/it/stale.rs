@@ -1,4 +1,4 @@
-//! Directories that are deleted behind the daemon's back.
+//! Worktree directories that are deleted outside the daemon.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! A repository with the branches of the scenarios, a home of its own, and daemons to talk to.
+//! A sandbox with a repository and daemons.
 
 use std::fs;
 use std::os::unix::net::UnixStream;
@@ -61,7 +61,7 @@ impl World {
         fs::read_to_string(self.data_dir().join("daemon.log")).unwrap_or_default()
     }
 
-    /// A process of a daemon that may or may not get to serve.
+    /// Starts a daemon process without waiting for it to serve.
     pub(crate) fn spawn(&self, variables: &[(&str, &str)]) -> Child {
         let mut command = self.sandbox.command(std::env::current_exe().unwrap());
         command.args(["--exact", "child::daemon", "--ignored", "--nocapture", "--test-threads=1"]);
@@ -93,7 +93,7 @@ impl World {
         }
     }
 
-    /// Everything that a creation could leave behind.
+    /// Everything that a failed creation could leave behind.
     pub(crate) fn traces(&self) -> (String, String, Vec<String>) {
         let mut beside: Vec<_> = fs::read_dir(self.sandbox.root())
             .unwrap()
@@ -104,7 +104,7 @@ impl World {
         (listed, self.repo.git(["for-each-ref", "refs/heads"]), beside)
     }
 
-    /// A `claude` on PATH that writes down how it was called, prints what it was given to say, and then runs `after`.
+    /// Installs a `claude` that records its arguments, prints the given output, and then runs `after`.
     pub(crate) fn install_claude(&self, says: &str, after: &str) {
         let said = self.sandbox.write("claude.jsonl", says).display().to_string();
         let root = self.sandbox.root().display().to_string();
@@ -119,7 +119,7 @@ impl World {
         fs::read_to_string(self.at(name)).unwrap_or_default()
     }
 
-    /// A process id that a program of the test has written down.
+    /// A process id that a test program wrote to a file.
     pub(crate) fn pid(&self, name: &str) -> u32 {
         wait_until(&format!("{name} is written"), || self.read(name).trim().parse().ok())
     }
@@ -132,7 +132,7 @@ pub(crate) struct TestDaemon {
 }
 
 impl Drop for TestDaemon {
-    /// The second signal says that nobody waits; a daemon that was only killed would leave its turns running.
+    /// Sends SIGTERM twice for an immediate shutdown; SIGKILL would leave turns running.
     fn drop(&mut self) {
         let pid = self.process.id().to_string();
         for _ in 0..2 {
@@ -172,7 +172,7 @@ impl TestDaemon {
         Ok(self.client.conversations.clone().send_message(request).await?.into_inner())
     }
 
-    /// A whole turn.
+    /// Runs a complete turn.
     pub(crate) async fn ask(&self, talk: &Conversation, content: &str) -> Result<Vec<Event>, Status> {
         let mut stream = self.send(talk, content).await?;
         let mut events = Vec::new();
@@ -187,7 +187,7 @@ impl TestDaemon {
         signal_process(self.process.id(), signal);
     }
 
-    /// Waits for the daemon to end by itself.
+    /// Waits for the daemon to exit.
     pub(crate) fn wait(mut self) -> ExitStatus {
         wait_until("the daemon ends", || self.process.try_wait().unwrap())
     }
@@ -197,7 +197,7 @@ pub(crate) fn signal_process(pid: u32, signal: &str) {
     assert!(Command::new("kill").args([signal, &pid.to_string()]).status().unwrap().success());
 }
 
-/// Whether a process has ended; one that nobody buries has ended too.
+/// Whether a process has exited; a zombie counts as exited.
 pub(crate) fn is_gone(pid: u32) -> bool {
     let output = Command::new("ps").args(["-o", "stat=", "-p", &pid.to_string()]).output().unwrap();
     let state = String::from_utf8_lossy(&output.stdout).trim().to_owned();
@@ -208,7 +208,7 @@ pub(crate) fn wait_until_gone(pid: u32) {
     wait_until(&format!("process {pid} is gone"), || is_gone(pid).then_some(()));
 }
 
-/// Code, message and details of an error, the way a client reads them. The readable trailer must agree.
+/// Code, message and details of an error as a client reads them. Checks that the JSON trailer agrees.
 pub(crate) fn told(status: &Status) -> (String, String, Value) {
     let rich = tonic_types::pb::Status::decode(status.details()).unwrap();
     assert_eq!((rich.code, rich.message.as_str()), (status.code() as i32, status.message()));
@@ -225,7 +225,7 @@ pub(crate) fn told(status: &Status) -> (String, String, Value) {
     (info.reason, status.message().to_owned(), details)
 }
 
-/// Numbers as a `Struct` has them.
+/// Converts numbers to floats, as in a `Struct`.
 fn plain(value: Value) -> Value {
     match value {
         Value::Number(number) => Value::from(number.as_f64().unwrap()),
