@@ -84,7 +84,7 @@ pub fn drive(
     loop {
         match work.check_pause() {
             Err(WorkError::Paused(_)) => return Ok(()),
-            heeded => heeded?,
+            checked => checked?,
         }
         let done = match work.run.action() {
             RunAction::WriteTests { .. } | RunAction::WriteCode => ask_executor::turn(work, setup, observer),
@@ -107,7 +107,7 @@ pub fn drive(
             Err(error) => match work.check_pause() {
                 // The failure may be a result of Ctrl+C.
                 Err(WorkError::Paused(_)) => return Ok(()),
-                heeded => return heeded.and(Err(error)),
+                checked => return checked.and(Err(error)),
             },
         }
     }

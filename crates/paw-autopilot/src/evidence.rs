@@ -74,7 +74,8 @@ pub enum Objection {
         file: PathBuf,
     },
     Crashed {
-        said: String,
+        #[serde(rename = "said")]
+        output: String,
     },
     /// Only tests fail that failed before.
     OnlyOldFailures {
@@ -135,8 +136,8 @@ impl fmt::Display for Objection {
             Self::ChangedWhileTested { file } => {
                 write!(f, "{} was changed while the tests ran, twice in a row", file.display())
             }
-            Self::Crashed { said } => {
-                write!(f, "the test runner failed without a failing test: {}", first_line(said))
+            Self::Crashed { output } => {
+                write!(f, "the test runner failed without a failing test: {}", first_line(output))
             }
             Self::OnlyOldFailures { tests } => {
                 write!(f, "only tests fail that failed before: {}", names(tests))

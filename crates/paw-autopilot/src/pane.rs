@@ -122,7 +122,7 @@ impl ExecutorPane {
         let stream = self.wait_for_worker(&listener, &pane)?;
         let reader = stream.try_clone().map_err(|error| failed("listen to the pane", error))?;
         let (sender, answers) = mpsc::channel();
-        thread::spawn(move || protocol::hear(reader, |answer| sender.send(answer).is_ok()));
+        thread::spawn(move || protocol::receive(reader, |answer| sender.send(answer).is_ok()));
         Ok(OpenPane { pane, stream, answers, _socket: dir })
     }
 

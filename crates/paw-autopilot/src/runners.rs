@@ -78,7 +78,7 @@ pub trait TestRunner: Debug + Send + Sync {
 
     fn call(&self, which: &TestSelection) -> RunnerCommand;
 
-    fn read(&self, said: &RunnerOutput) -> TestReport;
+    fn read(&self, run_output: &RunnerOutput) -> TestReport;
 
     /// The runner's exit code for "no tests found".
     fn none_ran_code(&self) -> Option<i32> {

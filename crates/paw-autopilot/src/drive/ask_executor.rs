@@ -124,9 +124,9 @@ fn ask(
     };
     let mut lost = Ok(());
     let turned = setup.backend.work(executor, &assignment, &mut |line| {
-        let told = observer.notify(work, DriveEvent::ExecutorOutput(line));
+        let notified = observer.notify(work, DriveEvent::ExecutorOutput(line));
         if lost.is_ok() {
-            lost = told;
+            lost = notified;
         }
     })?;
     lost?;

@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn error_with_location_keeps_it() {
-        let told = BuildProblem::new(MESSAGE, vec![SourceLocation::new("src/a.js", Some(3))]);
-        assert_eq!(places(&[("test/math.js", "subtract")], &told), ["src/a.js"]);
+        let located = BuildProblem::new(MESSAGE, vec![SourceLocation::new("src/a.js", Some(3))]);
+        assert_eq!(places(&[("test/math.js", "subtract")], &located), ["src/a.js"]);
     }
 }

@@ -75,8 +75,8 @@ fn judge_run(baseline: &TestReport, red: &RedProof, run: &TestRun) -> Vec<Object
         TestVerdict::TimedOut => return vec![Objection::TimedOut],
         TestVerdict::NoneRan => return vec![Objection::NoTestsRan],
         TestVerdict::Crashed => {
-            let said = run.report.unreadable.clone().unwrap_or_else(|| run.output.clone());
-            return vec![Objection::Crashed { said }];
+            let output = run.report.unreadable.clone().unwrap_or_else(|| run.output.clone());
+            return vec![Objection::Crashed { output }];
         }
         TestVerdict::BuildFailure => {
             let message = run.report.broken.first().map(|broken| broken.message.clone()).unwrap_or_default();

@@ -122,7 +122,7 @@ fn judge_run(
     match run.verdict {
         TestVerdict::TimedOut => Err(Objection::TimedOut),
         TestVerdict::Crashed => Err(Objection::Crashed {
-            said: run.report.unreadable.clone().unwrap_or_else(|| run.output.clone()),
+            output: run.report.unreadable.clone().unwrap_or_else(|| run.output.clone()),
         }),
         TestVerdict::NoneRan => Err(Objection::NoTestsRan),
         TestVerdict::BuildFailure => judge_build(rules, baseline, changes, &run.report),

@@ -110,7 +110,7 @@ impl Executor {
             }
             if let Some(listener) = &mut listener {
                 for event in listener.read_line(stream, line) {
-                    said(&event, &mut text, on_text);
+                    handle_event(&event, &mut text, on_text);
                 }
             } else {
                 let line = String::from_utf8_lossy(line);
@@ -164,7 +164,7 @@ impl Executor {
     }
 }
 
-fn said(event: &TurnEvent, text: &mut String, on_text: &mut dyn FnMut(&str)) {
+fn handle_event(event: &TurnEvent, text: &mut String, on_text: &mut dyn FnMut(&str)) {
     match event {
         TurnEvent::Text(words) => {
             push(text, words);

@@ -76,10 +76,10 @@ impl FleetConflicts {
         let link = link.map(|link| Arc::new(Mutex::new(link)));
         let conflict = config::load_layers(Some(&context.repo.root), None)?.resolve()?.supervisor;
         let conflict = conflict.map(|supervisor| supervisor.conflict).unwrap_or_default();
-        let (told, to, told_of) = (agents.clone(), link.clone(), notify.clone());
+        let (told, to, notifier) = (agents.clone(), link.clone(), notify.clone());
         let signal = move |signal| {
             if let ConflictMonitorEvent::Publish(message) = signal {
-                on_message(&message, &told, to.as_deref(), &told_of);
+                on_message(&message, &told, to.as_deref(), &notifier);
             }
         };
         let session = SessionId::new("autopilot");
@@ -96,8 +96,8 @@ impl FleetConflicts {
     pub(super) fn begin(&self, task: &PlannedTask, worktree: &Path, cli: Option<&str>) {
         let Some(known) = self.find(&task.member.task) else { return };
         if let Some(link) = &self.link {
-            let said = lock(link).begin(&known.agent, task, &self.inside);
-            self.warn(said);
+            let result = lock(link).begin(&known.agent, task, &self.inside);
+            self.warn(result);
         }
         if let Some(patrol) = lock(&self.patrol).as_ref() {
             let (agent, cli) = (known.agent.clone(), cli.map(str::to_owned));
@@ -108,8 +108,8 @@ impl FleetConflicts {
     /// Reports the end of a task. Its changes still count for later conflicts.
     pub(super) fn end(&self, task: &TaskId, outcome: &TaskOutcome) {
         if let (Some(link), Some(known)) = (&self.link, self.find(task)) {
-            let said = lock(link).end(&known.agent, outcome);
-            self.warn(said);
+            let result = lock(link).end(&known.agent, outcome);
+            self.warn(result);
         }
     }
 
@@ -132,8 +132,8 @@ impl FleetConflicts {
         self.agents.iter().find(|known| known.task == *task)
     }
 
-    fn warn(&self, said: Result<(), PawError>) {
-        if let Err(error) = said {
+    fn warn(&self, result: Result<(), PawError>) {
+        if let Err(error) = result {
             let words = error.to_string();
             let first = words.lines().next().unwrap_or_default();
             let line = format!("cannot report the tasks to the session: {first}");

@@ -106,6 +106,6 @@ fn resolve_own_files(
 
 /// One side of a conflict, if that side has the file.
 fn side(git: &Git, number: u8, file: &Path) -> Result<Option<String>, GitError> {
-    let said = git.output(["cat-file", "blob", &format!(":{number}:{}", file.display())])?;
-    Ok(said.exit.success().then(|| String::from_utf8_lossy(&said.stdout).into_owned()))
+    let output = git.output(["cat-file", "blob", &format!(":{number}:{}", file.display())])?;
+    Ok(output.exit.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned()))
 }

@@ -66,11 +66,11 @@ impl TaskOutcome {
 pub(super) fn read_outcome(
     exit: Exit,
     stopped: bool,
-    said: &[u8],
+    stdout: &[u8],
     last: &str,
     project: &Path,
 ) -> TaskOutcome {
-    let document = serde_json::from_slice::<Value>(said).unwrap_or_default();
+    let document = serde_json::from_slice::<Value>(stdout).unwrap_or_default();
     let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str).map(one_line);
     if let Some(status) = text("/manifest/status") {
         let (state, reason) = match status.as_str() {
@@ -109,8 +109,8 @@ fn one_line(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn of(exit: Exit, stopped: bool, said: &str) -> (TaskState, Option<String>, bool) {
-        let outcome = read_outcome(exit, stopped, said.as_bytes(), "last words", Path::new("/w"));
+    fn of(exit: Exit, stopped: bool, stdout: &str) -> (TaskState, Option<String>, bool) {
+        let outcome = read_outcome(exit, stopped, stdout.as_bytes(), "last words", Path::new("/w"));
         (outcome.state, outcome.reason, outcome.can_resume)
     }
 

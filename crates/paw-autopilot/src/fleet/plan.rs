@@ -135,9 +135,9 @@ fn relative(context: &ProjectContext, file: &Path) -> PathBuf {
 }
 
 fn text_at(git: &Git, commit: &str, file: &Path) -> Result<Option<String>, FleetError> {
-    let said = git.output(["cat-file", "blob", &format!("{commit}:{}", file.display())]);
-    let said = said.map_err(WorkError::from)?;
-    Ok(said.exit.success().then(|| String::from_utf8_lossy(&said.stdout).into_owned()))
+    let output = git.output(["cat-file", "blob", &format!("{commit}:{}", file.display())]);
+    let output = output.map_err(WorkError::from)?;
+    Ok(output.exit.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned()))
 }
 
 /// Whether the project has an unfinished run of the task.

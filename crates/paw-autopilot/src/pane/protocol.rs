@@ -34,10 +34,10 @@ pub(super) fn send(mut stream: &UnixStream, document: &impl Serialize) -> io::Re
 }
 
 /// Passes on documents until the peer disconnects, sends invalid data, or `heard` returns false.
-pub(super) fn hear<T: DeserializeOwned>(stream: UnixStream, mut heard: impl FnMut(T) -> bool) {
+pub(super) fn receive<T: DeserializeOwned>(stream: UnixStream, mut on_document: impl FnMut(T) -> bool) {
     for line in BufReader::new(stream).split(b'\n') {
         let document = line.ok().and_then(|line| serde_json::from_slice(&line).ok());
-        if !document.is_some_and(&mut heard) {
+        if !document.is_some_and(&mut on_document) {
             break;
         }
     }

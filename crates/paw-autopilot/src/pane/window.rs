@@ -43,10 +43,10 @@ pub(super) fn make(tmux: &Tmux, wanted: &WindowSpec<'_>) -> Result<String, PawEr
         .args(environment(wanted.mark))
         .args(wanted.command.iter().cloned());
     // The environment contains secrets; a batch does not show them in `ps`.
-    let said = tmux.run_batch(&Batch::from_iter([new]))?;
-    let pane = said.trim().to_owned();
+    let output = tmux.run_batch(&Batch::from_iter([new]))?;
+    let pane = output.trim().to_owned();
     if !pane.starts_with('%') {
-        return Err(TmuxError::Unexpected(said).into());
+        return Err(TmuxError::Unexpected(output).into());
     }
     let option =
         |name: &str, value: &str| TmuxCommand::new("set-option").args(["-p", "-t", &pane, name, value]);
@@ -73,13 +73,13 @@ fn environment(mark: &str) -> Vec<OsString> {
 /// Whether its process is running.
 pub(super) fn is_alive(tmux: &Tmux, pane: &str) -> bool {
     let ask = TmuxCommand::new("display-message").args(["-p", "-t", pane, "#{pane_dead}"]);
-    tmux.run(&ask).is_ok_and(|said| said.trim() == "0")
+    tmux.run(&ask).is_ok_and(|output| output.trim() == "0")
 }
 
 /// Whether the pane exists, with or without a process.
 pub(super) fn exists(tmux: &Tmux, pane: &str) -> bool {
     let ask = TmuxCommand::new("display-message").args(["-p", "-t", pane, "#{pane_id}"]);
-    tmux.run(&ask).is_ok_and(|said| said.trim() == pane)
+    tmux.run(&ask).is_ok_and(|output| output.trim() == pane)
 }
 
 /// Removes all panes of a project.

@@ -34,7 +34,7 @@ pub fn serve_run(socket: &Path, show: Show<'_>) -> Result<(), PawError> {
     let (sender, orders) = mpsc::channel();
     thread::spawn(move || {
         let mut mark = None;
-        protocol::hear(reader, |order: PaneRequest| {
+        protocol::receive(reader, |order: PaneRequest| {
             if let PaneRequest::Work { assignment, .. } = &order {
                 mark = Some(assignment.mark.clone());
             }
@@ -72,9 +72,9 @@ fn work(
     show(PaneText::Attempt(&title))?;
     let mut shown = Ok(());
     let turned = executor.work(assignment, &mut |line| {
-        let said = show(PaneText::Line(line));
+        let result = show(PaneText::Line(line));
         if shown.is_ok() {
-            shown = said;
+            shown = result;
         }
         // The reader thread notices when the run is gone.
         let _ = protocol::send(stream, &PaneReply::Said(line.to_owned()));

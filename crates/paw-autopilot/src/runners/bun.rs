@@ -21,19 +21,20 @@ impl TestRunner for Bun {
         call.args(files_of(which))
     }
 
-    fn read(&self, said: &RunnerOutput) -> TestReport {
-        let broken = unloaded(said);
-        if said.report.is_some() {
-            let report = junit::read(said, &DIALECT);
+    fn read(&self, run_output: &RunnerOutput) -> TestReport {
+        let broken = unloaded(run_output);
+        if run_output.report.is_some() {
+            let report = junit::read(run_output, &DIALECT);
             return TestReport { broken: [report.broken, broken].concat(), ..report };
         }
         // Without tests bun writes no report.
         if !broken.is_empty() {
             TestReport::from_build_problems(broken)
-        } else if ["No tests found!", "\nRan 0 tests "].iter().any(|words| said.stderr.contains(words)) {
+        } else if ["No tests found!", "\nRan 0 tests "].iter().any(|words| run_output.stderr.contains(words))
+        {
             TestReport::nothing_to_run()
         } else {
-            report_from_output(said)
+            report_from_output(run_output)
         }
     }
 }
@@ -49,20 +50,20 @@ const DIALECT: JunitDialect = JunitDialect {
 };
 
 /// Files that could not be loaded are not in the report; stderr lists them between two rulers, below the file name.
-fn unloaded(said: &RunnerOutput) -> Vec<BuildProblem> {
+fn unloaded(run_output: &RunnerOutput) -> Vec<BuildProblem> {
     let mut broken = Vec::new();
     let mut file: Option<SourceLocation> = None;
-    let mut lines = said.stderr.lines();
+    let mut lines = run_output.stderr.lines();
     while let Some(line) = lines.next() {
-        if let Some(name) = line.strip_suffix(':').map(|name| said.relative(name)) {
-            if said.has_source(&name) {
+        if let Some(name) = line.strip_suffix(':').map(|name| run_output.relative(name)) {
+            if run_output.has_source(&name) {
                 file = Some(SourceLocation::new(name, None));
             }
         } else if line == "# Unhandled error between tests" {
             let words = lines.by_ref().skip(1).take_while(|line| !is_rule(line));
             let words = words.collect::<Vec<_>>().join("\n");
             let mut places: Vec<SourceLocation> = file.clone().into_iter().collect();
-            places.extend(find_locations(&words, &said.root, |_| false));
+            places.extend(find_locations(&words, &run_output.root, |_| false));
             broken.push(BuildProblem::new(words, places));
         }
     }

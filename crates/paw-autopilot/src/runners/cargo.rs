@@ -31,8 +31,8 @@ impl TestRunner for Cargo {
         Some(call.args(whole(self.workspace)))
     }
 
-    fn parse_build(&self, said: &RunnerOutput) -> Vec<BuildProblem> {
-        parse_build(said)
+    fn parse_build(&self, run_output: &RunnerOutput) -> Vec<BuildProblem> {
+        parse_build(run_output)
     }
 
     fn call(&self, which: &TestSelection) -> RunnerCommand {
@@ -50,9 +50,9 @@ impl TestRunner for Cargo {
         }
     }
 
-    fn read(&self, said: &RunnerOutput) -> TestReport {
-        let labels = labels(&said.stderr);
-        let blocks = blocks(&said.stdout);
+    fn read(&self, run_output: &RunnerOutput) -> TestReport {
+        let labels = labels(&run_output.stderr);
+        let blocks = blocks(&run_output.stdout);
         // Each binary is listed on stderr. If the numbers differ, the names cannot be assigned.
         let known = labels.len() == blocks.len();
         let label = |at: usize| if known { labels[at].clone() } else { BinaryLabel::numbered(at) };
@@ -62,9 +62,9 @@ impl TestRunner for Cargo {
 }
 
 /// Compiler errors, without duplicates.
-pub(super) fn parse_build(said: &RunnerOutput) -> Vec<BuildProblem> {
+pub(super) fn parse_build(run_output: &RunnerOutput) -> Vec<BuildProblem> {
     let mut broken: Vec<BuildProblem> = Vec::new();
-    for line in said.stdout.lines().filter(|line| line.starts_with('{')) {
+    for line in run_output.stdout.lines().filter(|line| line.starts_with('{')) {
         let Ok(record) = serde_json::from_str::<Value>(line) else { continue };
         let message = &record["message"];
         let level = message["level"].as_str().unwrap_or_default();
@@ -76,16 +76,16 @@ pub(super) fn parse_build(said: &RunnerOutput) -> Vec<BuildProblem> {
         let text = message["message"].as_str().unwrap_or_default();
         let places = spans.iter().filter(|span| span["is_primary"] == true).filter_map(|span| {
             let line = span["line_start"].as_u64().and_then(|line| u32::try_from(line).ok());
-            Some(SourceLocation::new(said.relative(span["file_name"].as_str()?), line))
+            Some(SourceLocation::new(run_output.relative(span["file_name"].as_str()?), line))
         });
         let error = BuildProblem::new(format!("error{code}: {text}"), places.collect());
         if !broken.contains(&error) {
             broken.push(error);
         }
     }
-    if broken.is_empty() && !said.exit.success() {
-        let places = find_locations(&said.stderr, &said.root, |_| false);
-        broken.push(BuildProblem::new(&said.stderr, places));
+    if broken.is_empty() && !run_output.exit.success() {
+        let places = find_locations(&run_output.stderr, &run_output.root, |_| false);
+        broken.push(BuildProblem::new(&run_output.stderr, places));
     }
     broken
 }
@@ -187,11 +187,11 @@ fn blocks(stdout: &str) -> Vec<BinaryOutput<'_>> {
             OutputSection::Results => {
                 if line == "failures:" {
                     section = OutputSection::Failures;
-                } else if let Some((name, said)) =
+                } else if let Some((name, run_output)) =
                     line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... "))
                 {
                     let name = name.trim_end_matches(" - should panic");
-                    match outcome(said) {
+                    match outcome(run_output) {
                         Some(outcome) => block.results.push((name, outcome)),
                         None => waiting = Some(name),
                     }
@@ -222,12 +222,16 @@ enum OutputSection {
     Failures,
 }
 
-fn outcome(said: &str) -> Option<TestOutcome> {
-    match said.trim() {
+fn outcome(run_output: &str) -> Option<TestOutcome> {
+    match run_output.trim() {
         "ok" => Some(TestOutcome::Passed),
         "FAILED" => Some(TestOutcome::Failed),
-        said if said == "ignored" || said.starts_with("ignored, ") => Some(TestOutcome::Skipped),
-        said if said.starts_with("ok (") || said.starts_with("ok <") => Some(TestOutcome::Passed),
+        run_output if run_output == "ignored" || run_output.starts_with("ignored, ") => {
+            Some(TestOutcome::Skipped)
+        }
+        run_output if run_output.starts_with("ok (") || run_output.starts_with("ok <") => {
+            Some(TestOutcome::Passed)
+        }
         _ => None,
     }
 }
@@ -244,7 +248,7 @@ mod tests {
 
     use super::*;
 
-    fn said(stdout: &str, stderr: &str) -> RunnerOutput {
+    fn run_output(stdout: &str, stderr: &str) -> RunnerOutput {
         RunnerOutput::with(101).stdout(stdout).stderr(stderr)
     }
 
@@ -287,7 +291,7 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
 
     #[test]
     fn cargo_results_are_read_per_binary_with_messages() {
-        let report = Cargo { workspace: false }.read(&said(STDOUT, STDERR));
+        let report = Cargo { workspace: false }.read(&run_output(STDOUT, STDERR));
         let lines: Vec<_> =
             report.cases.iter().map(|case| format!("{:?} {}", case.outcome, case.name)).collect();
         insta::assert_snapshot!(lines.join("\n"), @"
@@ -306,7 +310,7 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
 
     #[test]
     fn cargo_binaries_are_numbered_without_labels() {
-        let report = Cargo { workspace: false }.read(&said(STDOUT, ""));
+        let report = Cargo { workspace: false }.read(&run_output(STDOUT, ""));
         assert!(report.cases[0].name.starts_with("binary-1::"), "{report:?}");
     }
 
@@ -318,7 +322,7 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
         let warning =
             serde_json::json!({"reason": "compiler-message", "message": {"level": "warning", "spans": [{}]}});
         let text = format!("{record}\n{warning}\n{record}\nnoise\n");
-        let broken = parse_build(&said(&text, ""));
+        let broken = parse_build(&run_output(&text, ""));
         assert_eq!(broken.len(), 1);
         assert_eq!(broken[0].message, "error[E0425]: cannot find function `nothing` in this scope");
         assert_eq!(broken[0].places, [SourceLocation::new("src/lib.rs", Some(14))]);
@@ -326,7 +330,7 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
 
     #[test]
     fn unreadable_cargo_manifest_is_a_build_problem() {
-        let broken = parse_build(&said("", "error: failed to parse manifest at `/app/Cargo.toml`"));
+        let broken = parse_build(&run_output("", "error: failed to parse manifest at `/app/Cargo.toml`"));
         assert!(broken[0].message.contains("failed to parse"));
     }
 
@@ -343,8 +347,8 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
     proptest! {
         #[test]
         fn cargo_parser_never_panics(stdout in "(running 1 test\n|test |a ... |ok\n|FAILED\n|failures:\n|---- a stdout ----\n|test result: |1 failed; |\n|é){0,30}", stderr in "( Running |\\(a-b\\)|Doc-tests |unittests |\n){0,8}") {
-            Cargo { workspace: false }.read(&said(&stdout, &stderr));
-            parse_build(&said(&stdout, &stderr));
+            Cargo { workspace: false }.read(&run_output(&stdout, &stderr));
+            parse_build(&run_output(&stdout, &stderr));
         }
     }
 }

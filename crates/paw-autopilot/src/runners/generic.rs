@@ -25,15 +25,18 @@ impl TestRunner for Generic {
         RunnerCommand::new("sh").args(["-c", &self.line])
     }
 
-    fn read(&self, said: &RunnerOutput) -> TestReport {
+    fn read(&self, run_output: &RunnerOutput) -> TestReport {
         // Exit codes 126 and 127 and signals mean that the command did not run tests.
-        if !matches!(said.exit, Exit::Code(code) if code != 126 && code != 127) {
-            return TestReport::unreadable(last_words(&said.output()));
+        if !matches!(run_output.exit, Exit::Code(code) if code != 126 && code != 127) {
+            return TestReport::unreadable(last_words(&run_output.output()));
         }
-        let outcome = if said.exit.success() { TestOutcome::Passed } else { TestOutcome::Failed };
+        let outcome = if run_output.exit.success() { TestOutcome::Passed } else { TestOutcome::Failed };
         let case = TestCase::new(&self.line, outcome);
-        let case =
-            if outcome == TestOutcome::Failed { case.because(last_words(&said.output())) } else { case };
+        let case = if outcome == TestOutcome::Failed {
+            case.because(last_words(&run_output.output()))
+        } else {
+            case
+        };
         TestReport { cases: vec![case], ..TestReport::default() }
     }
 }
@@ -53,9 +56,9 @@ mod tests {
     #[test]
     fn generic_runner_treats_the_suite_as_one_test() {
         let verdict = |exit| {
-            let said =
+            let run_output =
                 RunnerOutput { exit, stdout: "x".into(), stderr: "y".into(), report: None, root: "/".into() };
-            judge(exit, &Generic { line: "make check".into() }.read(&said), None)
+            judge(exit, &Generic { line: "make check".into() }.read(&run_output), None)
         };
         assert_eq!(verdict(Exit::Code(0)), TestVerdict::Passed);
         assert_eq!(verdict(Exit::Code(2)), TestVerdict::Failures);

@@ -43,11 +43,11 @@ impl TestRunner for Go {
         }
     }
 
-    fn read(&self, said: &RunnerOutput) -> TestReport {
+    fn read(&self, run_output: &RunnerOutput) -> TestReport {
         let records: Vec<Value> =
-            said.stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+            run_output.stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let cases = cases(&records);
-        TestReport { broken: broken(&records, said, &cases), cases, ..TestReport::default() }
+        TestReport { broken: broken(&records, run_output, &cases), cases, ..TestReport::default() }
     }
 }
 
@@ -58,7 +58,7 @@ fn text<'a>(record: &'a Value, key: &str) -> &'a str {
 /// Names are `package TestName/sub`. A test with subtests is omitted, because its subtests are listed. A test that
 /// started but never ended failed with its package.
 fn cases(records: &[Value]) -> Vec<TestCase> {
-    let mut said: BTreeMap<(&str, &str), String> = BTreeMap::new();
+    let mut run_output: BTreeMap<(&str, &str), String> = BTreeMap::new();
     let mut ended: Vec<((&str, &str), TestOutcome)> = Vec::new();
     let mut running: BTreeSet<(&str, &str)> = BTreeSet::new();
     for record in records {
@@ -76,7 +76,7 @@ fn cases(records: &[Value]) -> Vec<TestCase> {
                 continue;
             }
             ("output", _) => {
-                said.entry(key).or_default().push_str(text(record, "Output"));
+                run_output.entry(key).or_default().push_str(text(record, "Output"));
                 continue;
             }
             ("pass", _) => TestOutcome::Passed,
@@ -103,14 +103,14 @@ fn cases(records: &[Value]) -> Vec<TestCase> {
     });
     told.map(|(key, outcome)| {
         let case = TestCase::new(format!("{} {}", key.0, key.1), *outcome);
-        let message = said.get(key).map(String::as_str).unwrap_or_default();
+        let message = run_output.get(key).map(String::as_str).unwrap_or_default();
         if *outcome == TestOutcome::Failed { case.because(message) } else { case }
     })
     .collect()
 }
 
 /// A package that fails without a failing test did not build, or crashed outside of its tests.
-fn broken(records: &[Value], said: &RunnerOutput, cases: &[TestCase]) -> Vec<BuildProblem> {
+fn broken(records: &[Value], run_output: &RunnerOutput, cases: &[TestCase]) -> Vec<BuildProblem> {
     let of = |action: &str, key: &str, value: &str| {
         let lines =
             records.iter().filter(|record| text(record, "Action") == action && text(record, key) == value);
@@ -124,15 +124,16 @@ fn broken(records: &[Value], said: &RunnerOutput, cases: &[TestCase]) -> Vec<Bui
         .filter(|case| case.outcome == TestOutcome::Failed)
         .filter_map(|case| Some(case.name.split_once(' ')?.0))
         .collect();
-    told.chain(unbuilt(&said.stdout).map(|package| (package, "")))
+    told.chain(unbuilt(&run_output.stdout).map(|package| (package, "")))
         .filter(|(package, _)| !failed.contains(package))
         .map(|(package, build)| {
             // Newer Go versions report compiler output in records, older ones on stderr.
             let mut message = of("build-output", "ImportPath", build);
             if message.is_empty() {
-                message = format!("{}{}", section(&said.stderr, package), of("output", "Package", package));
+                message =
+                    format!("{}{}", section(&run_output.stderr, package), of("output", "Package", package));
             }
-            let places = find_locations(&message, &said.root, |_| false);
+            let places = find_locations(&message, &run_output.root, |_| false);
             BuildProblem::new(message, places)
         })
         .collect()
@@ -169,7 +170,7 @@ mod tests {
     use super::super::SourceLocation;
     use super::*;
 
-    fn said(stdout: &str, stderr: &str) -> RunnerOutput {
+    fn run_output(stdout: &str, stderr: &str) -> RunnerOutput {
         RunnerOutput::with(1).stdout(stdout).stderr(stderr)
     }
 
@@ -197,7 +198,7 @@ mod tests {
 {"Action":"fail","Package":"m/a","Test":"TestA","Elapsed":0}
 {"Action":"fail","Package":"m/a","Elapsed":0.01}
 "#;
-        let report = Go.read(&said(stdout, ""));
+        let report = Go.read(&run_output(stdout, ""));
         let cases: Vec<_> = report.cases.iter().map(|case| (case.outcome, case.name.as_str())).collect();
         assert_eq!(cases, [(TestOutcome::Passed, "m/a TestA/part"), (TestOutcome::Failed, "m/a TestA")]);
         assert!(report.cases[1].message.as_deref().is_some_and(|message| message.contains("left open")));
@@ -206,7 +207,7 @@ mod tests {
 
     #[test]
     fn go_leaf_tests_count_and_unbuilt_packages_are_build_problems() {
-        let report = Go.read(&said(STDOUT, ""));
+        let report = Go.read(&run_output(STDOUT, ""));
         let cases: Vec<_> = report.cases.iter().map(|case| (case.outcome, case.name.as_str())).collect();
         assert_eq!(
             cases,
@@ -224,7 +225,7 @@ mod tests {
     fn older_go_versions_report_build_errors_on_stderr() {
         let stdout = "FAIL\tm [build failed]\nFAIL\tm/a [setup failed]\nFAIL\tm/b\t0.01s\n";
         let stderr = "# m_test [m.test]\n./x_test.go:5:2: undefined: Sum\n# m/a\na/a_test.go:1:1: expected 'package'\n";
-        let report = Go.read(&said(stdout, stderr));
+        let report = Go.read(&run_output(stdout, stderr));
         assert_eq!(report.broken.len(), 2);
         assert_eq!(report.broken[0].places, [SourceLocation::new("x_test.go", Some(5))]);
         assert!(report.broken[0].message.contains("undefined: Sum"));
@@ -237,7 +238,7 @@ mod tests {
 {"Action":"output","Package":"m","Test":"TestLeaves","Output":"=== RUN   TestLeaves\n"}
 {"Action":"fail","Package":"m"}
 "#;
-        let report = Go.read(&said(stdout, ""));
+        let report = Go.read(&run_output(stdout, ""));
         assert_eq!(report.outcome_of("m TestLeaves"), Some(TestOutcome::Failed));
         assert!(report.broken.is_empty());
     }
@@ -254,7 +255,7 @@ mod tests {
     proptest! {
         #[test]
         fn go_parser_never_panics(stdout in "(\\{\"Action\":\"fail\"|,\"Package\":\"a\"|,\"Test\":\"T\"|,\"Test\":1|\\}\n|\n|x){0,20}") {
-            Go.read(&said(&stdout, ""));
+            Go.read(&run_output(&stdout, ""));
         }
     }
 }

@@ -44,8 +44,8 @@ impl TestRunner for Jest {
         call.args(["--passWithNoTests"]).args(files).variable("CI", "1")
     }
 
-    fn read(&self, said: &RunnerOutput) -> TestReport {
-        read(said)
+    fn read(&self, run_output: &RunnerOutput) -> TestReport {
+        read(run_output)
     }
 }
 
@@ -53,14 +53,14 @@ impl TestRunner for Jest {
 const WITHOUT_TESTS: [&str; 2] =
     ["Your test suite must contain at least one test", "No test suite found in file"];
 
-fn read(said: &RunnerOutput) -> TestReport {
-    let text = said.report.as_deref().unwrap_or_default();
+fn read(run_output: &RunnerOutput) -> TestReport {
+    let text = run_output.report.as_deref().unwrap_or_default();
     let Ok(report) = serde_json::from_str::<Value>(text) else {
-        return report_from_output(said);
+        return report_from_output(run_output);
     };
     let mut read = TestReport::default();
     for suite in report["testResults"].as_array().into_iter().flatten() {
-        let file = suite["name"].as_str().map(|name| said.relative(name));
+        let file = suite["name"].as_str().map(|name| run_output.relative(name));
         let cases = suite["assertionResults"].as_array().map(Vec::as_slice).unwrap_or_default();
         read.cases.extend(cases.iter().filter_map(|record| {
             let outcome = match record["status"].as_str()? {
@@ -78,11 +78,11 @@ fn read(said: &RunnerOutput) -> TestReport {
         // A file that cannot be imported has no tests.
         if suite["status"] == "failed" && !cases.iter().any(|record| record["status"] == "failed") {
             let message = suite["message"].as_str().map(str::trim).filter(|message| !message.is_empty());
-            let output = said.output();
+            let output = run_output.output();
             let message = message.unwrap_or(&output);
             let mut places: Vec<SourceLocation> =
                 file.map(|file| SourceLocation::new(file, None)).into_iter().collect();
-            places.extend(find_locations(message, &said.root, |_| false));
+            places.extend(find_locations(message, &run_output.root, |_| false));
             read.broken.push(BuildProblem::new(message, places));
         }
     }

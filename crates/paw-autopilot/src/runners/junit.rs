@@ -19,25 +19,28 @@ pub(super) struct JunitDialect {
     pub(super) file: fn(Node<'_, '_>) -> Option<String>,
 }
 
-pub(super) fn read(said: &RunnerOutput, dialect: &JunitDialect) -> TestReport {
-    let text = said.report.as_deref().unwrap_or_default();
+pub(super) fn read(run_output: &RunnerOutput, dialect: &JunitDialect) -> TestReport {
+    let text = run_output.report.as_deref().unwrap_or_default();
     let options = ParsingOptions { allow_dtd: false, nodes_limit: MOST_NODES, ..ParsingOptions::default() };
     let document = match Document::parse_with_options(text, options) {
         Ok(document) => document,
         Err(error) => {
-            return TestReport::unreadable(format!("its report is not XML: {error}\n{}", said.output()));
+            return TestReport::unreadable(format!(
+                "its report is not XML: {error}\n{}",
+                run_output.output()
+            ));
         }
     };
     let mut report = TestReport::default();
     for element in document.descendants().filter(|node| node.has_tag_name("testcase")) {
         let child = |name: &str| element.children().find(|node| node.has_tag_name(name));
-        let file = (dialect.file)(element).map(|file| said.relative(&file));
+        let file = (dialect.file)(element).map(|file| run_output.relative(&file));
         let (outcome, message) = match (child("error"), child("failure"), child("skipped")) {
             (Some(error), _, _) if (dialect.is_load_error)(error) => {
                 let message = words(error);
                 let mut places: Vec<SourceLocation> =
                     file.map(|file| SourceLocation::new(file, None)).into_iter().collect();
-                places.extend(find_locations(&message, &said.root, |_| false));
+                places.extend(find_locations(&message, &run_output.root, |_| false));
                 report.broken.push(BuildProblem::new(message, places));
                 continue;
             }

@@ -23,10 +23,10 @@ impl TestRunner for Mocha {
         call.report_option("output=").args(files_of(which))
     }
 
-    fn read(&self, said: &RunnerOutput) -> TestReport {
-        let text = said.report.as_deref().unwrap_or_default();
+    fn read(&self, run_output: &RunnerOutput) -> TestReport {
+        let text = run_output.report.as_deref().unwrap_or_default();
         let Ok(report) = serde_json::from_str::<Value>(text) else {
-            return without_report(said);
+            return without_report(run_output);
         };
         let lists = [
             ("passes", TestOutcome::Passed),
@@ -35,26 +35,26 @@ impl TestRunner for Mocha {
         ];
         let cases = lists.into_iter().flat_map(|(list, outcome)| {
             let records = report[list].as_array().into_iter().flatten();
-            records.filter_map(move |record| case(record, outcome, said))
+            records.filter_map(move |record| case(record, outcome, run_output))
         });
         TestReport { cases: cases.collect(), ..TestReport::default() }
     }
 }
 
 /// mocha writes no report if a file cannot be loaded.
-fn without_report(said: &RunnerOutput) -> TestReport {
-    if said.stderr.contains("Exception during run:") {
-        return TestReport::from_build_problems(vec![no_report::broken(said)]);
+fn without_report(run_output: &RunnerOutput) -> TestReport {
+    if run_output.stderr.contains("Exception during run:") {
+        return TestReport::from_build_problems(vec![no_report::broken(run_output)]);
     }
-    if said.stderr.contains("Error: No test files found") {
+    if run_output.stderr.contains("Error: No test files found") {
         return TestReport::nothing_to_run();
     }
-    report_from_output(said)
+    report_from_output(run_output)
 }
 
-fn case(record: &Value, outcome: TestOutcome, said: &RunnerOutput) -> Option<TestCase> {
+fn case(record: &Value, outcome: TestOutcome, run_output: &RunnerOutput) -> Option<TestCase> {
     let own = record["fullTitle"].as_str().or(record["title"].as_str())?;
-    let file = record["file"].as_str().map(|file| said.relative(file));
+    let file = record["file"].as_str().map(|file| run_output.relative(file));
     let place = file.as_ref().map(|file| format!("{} > ", file.display())).unwrap_or_default();
     let error = &record["err"];
     let message = error["stack"].as_str().or(error["message"].as_str()).unwrap_or_default();
@@ -72,8 +72,8 @@ mod tests {
             "failures":[{"title":"fails","fullTitle":"sum fails","file":"/app/test/a.js",
               "err":{"message":"expected 2 to equal 3","stack":"AssertionError: expected 2 to equal 3\n at /app/test/a.js:5:9"}}],
             "passes":[{"title":"adds","fullTitle":"sum adds","file":"/app/test/a.js","err":{}}]}"#;
-        let said = RunnerOutput::with(1).report(report);
-        let read = Mocha { tool: PackageTool::at("mocha", "npm test") }.read(&said);
+        let run_output = RunnerOutput::with(1).report(report);
+        let read = Mocha { tool: PackageTool::at("mocha", "npm test") }.read(&run_output);
         let cases: Vec<_> = read.cases.iter().map(|case| (case.outcome, case.name.as_str())).collect();
         assert_eq!(
             cases,

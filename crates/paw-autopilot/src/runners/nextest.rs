@@ -22,8 +22,8 @@ impl TestRunner for Nextest {
         cargo::Cargo { workspace: self.workspace }.build()
     }
 
-    fn parse_build(&self, said: &RunnerOutput) -> Vec<BuildProblem> {
-        cargo::parse_build(said)
+    fn parse_build(&self, run_output: &RunnerOutput) -> Vec<BuildProblem> {
+        cargo::parse_build(run_output)
     }
 
     fn call(&self, which: &TestSelection) -> RunnerCommand {
@@ -57,8 +57,8 @@ impl TestRunner for Nextest {
         }
     }
 
-    fn read(&self, said: &RunnerOutput) -> TestReport {
-        let records = said.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    fn read(&self, run_output: &RunnerOutput) -> TestReport {
+        let records = run_output.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let mut cases: Vec<TestCase> = Vec::new();
         for case in records.filter_map(|record| case(&record)) {
             // A test may be listed twice.

@@ -43,11 +43,11 @@ impl TestRunner for NodeTest {
         call.args(rest.iter().filter(|arg| arg.starts_with('-'))).args(files)
     }
 
-    fn read(&self, said: &RunnerOutput) -> TestReport {
-        let Some(text) = &said.report else { return report_from_output(said) };
+    fn read(&self, run_output: &RunnerOutput) -> TestReport {
+        let Some(text) = &run_output.report else { return report_from_output(run_output) };
         let mut report = TestReport::default();
         for record in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
-            read_record(&record, said, &mut report);
+            read_record(&record, run_output, &mut report);
         }
         report
     }
@@ -58,15 +58,15 @@ fn is_pattern(file: &Path) -> bool {
     file.to_string_lossy().contains(['*', '?', '[', ']', '{', '}', '\\'])
 }
 
-fn read_record(record: &Value, said: &RunnerOutput, report: &mut TestReport) {
+fn read_record(record: &Value, run_output: &RunnerOutput, report: &mut TestReport) {
     let name = record["name"].as_str().unwrap_or_default();
-    let file = record["file"].as_str().map(|file| said.relative(file));
+    let file = record["file"].as_str().map(|file| run_output.relative(file));
     let message = record["message"].as_str().unwrap_or_default();
     if record["crashed"] == true {
         let words = record["said"].as_str().unwrap_or_default();
         let words = if words.trim().is_empty() { message } else { words };
-        let mut places = vec![SourceLocation::new(file.unwrap_or_else(|| said.relative(name)), None)];
-        places.extend(find_locations(words, &said.root, |_| false));
+        let mut places = vec![SourceLocation::new(file.unwrap_or_else(|| run_output.relative(name)), None)];
+        places.extend(find_locations(words, &run_output.root, |_| false));
         report.broken.push(BuildProblem::new(words, places));
         return;
     }

@@ -39,12 +39,12 @@ impl TestRunner for Pytest {
         }
     }
 
-    fn read(&self, said: &RunnerOutput) -> TestReport {
+    fn read(&self, run_output: &RunnerOutput) -> TestReport {
         // Interrupted, internal error or usage error.
-        if said.report.is_none() {
-            return report_from_output(said);
+        if run_output.report.is_none() {
+            return report_from_output(run_output);
         }
-        junit::read(said, &DIALECT)
+        junit::read(run_output, &DIALECT)
     }
 
     fn none_ran_code(&self) -> Option<i32> {

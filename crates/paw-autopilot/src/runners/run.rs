@@ -101,16 +101,16 @@ pub fn run(
 ) -> Result<TestRun, TestRunError> {
     let watch = Stopwatch::start();
     if let Some(build) = adapter.build() {
-        let (said, command) = call(mark, &build, root, limits)?;
-        let broken = adapter.parse_build(&said);
-        if !said.exit.success() {
+        let (run_output, command) = call(mark, &build, root, limits)?;
+        let broken = adapter.parse_build(&run_output);
+        if !run_output.exit.success() {
             let report = TestReport::from_build_problems(broken);
-            return Ok(finished(command, &said, report, adapter, watch.elapsed()));
+            return Ok(finished(command, &run_output, report, adapter, watch.elapsed()));
         }
     }
-    let (said, command) = call(mark, &adapter.call(which), root, limits)?;
-    let report = adapter.read(&said);
-    Ok(finished(command, &said, report, adapter, watch.elapsed()))
+    let (run_output, command) = call(mark, &adapter.call(which), root, limits)?;
+    let report = adapter.read(&run_output);
+    Ok(finished(command, &run_output, report, adapter, watch.elapsed()))
 }
 
 /// Runs tests and reruns failed ones. A test that passes in the rerun is flaky and counts as passed.
@@ -136,20 +136,20 @@ pub fn run_twice(
 
 fn finished(
     command: String,
-    said: &RunnerOutput,
+    run_output: &RunnerOutput,
     report: TestReport,
     adapter: &dyn TestRunner,
     duration: Duration,
 ) -> TestRun {
-    let verdict = judge(said.exit, &report, adapter.none_ran_code());
+    let verdict = judge(run_output.exit, &report, adapter.none_ran_code());
     TestRun {
         command,
-        exit: said.exit,
+        exit: run_output.exit,
         duration,
         report,
         verdict,
         flaky: BTreeSet::new(),
-        output: tail(&said.output()),
+        output: tail(&run_output.output()),
     }
 }
 
@@ -181,14 +181,14 @@ fn call(
     let report = load_report(&report_file(place.path()), limits.output);
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     let words = |bytes: Vec<u8>| strip_terminal_codes(&String::from_utf8_lossy(&bytes)).into_owned();
-    let said = RunnerOutput {
+    let run_output = RunnerOutput {
         exit,
         stdout: words(stdout),
         stderr: words(stderr),
         report: report.map(text),
         root: root.into(),
     };
-    Ok((said, command.to_string()))
+    Ok((run_output, command.to_string()))
 }
 
 /// Ignores a report above the size limit.

@@ -35,15 +35,15 @@ impl TestRunner for Unittest {
         }
     }
 
-    fn read(&self, said: &RunnerOutput) -> TestReport {
-        let Some(text) = &said.report else { return TestReport::unreadable(said.output()) };
+    fn read(&self, run_output: &RunnerOutput) -> TestReport {
+        let Some(text) = &run_output.report else { return TestReport::unreadable(run_output.output()) };
         let mut report = TestReport::default();
         for record in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
             let (name, message) = (words(&record, "name"), words(&record, "message"));
             if record["loading"] == true {
                 report
                     .broken
-                    .push(BuildProblem::new(message, find_locations(message, &said.root, |_| false)));
+                    .push(BuildProblem::new(message, find_locations(message, &run_output.root, |_| false)));
                 continue;
             }
             let outcome = match words(&record, "outcome") {
@@ -51,7 +51,7 @@ impl TestRunner for Unittest {
                 "skipped" => TestOutcome::Skipped,
                 _ => TestOutcome::Failed,
             };
-            let file = record["file"].as_str().map(|file| said.relative(file));
+            let file = record["file"].as_str().map(|file| run_output.relative(file));
             let case = TestCase::new(name, outcome).in_file(file);
             report.cases.push(if outcome == TestOutcome::Failed { case.because(message) } else { case });
         }

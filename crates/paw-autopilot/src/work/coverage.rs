@@ -170,9 +170,9 @@ mod tests {
         let at = |file: &str, line| SourceLocation::new(file, Some(line));
         let missed = vec![at("a.py", 3), at("a.py", 4), at("a.py", 9), at("b.py", 1)];
         let lines = ChangedLines { ratio: CoverageRatio::of(4, 8), missed, unknown: Vec::new() };
-        let said = objection(&lines, 80.0).unwrap().to_string();
+        let message = objection(&lines, 80.0).unwrap().to_string();
         assert_eq!(
-            said,
+            message,
             "the tests cover 4 of 8 changed lines, 80 % required; not covered: a.py:3-4,9, b.py:1"
         );
         assert_eq!(objection(&lines, 50.0), None);

@@ -42,7 +42,7 @@ pub enum WorkError {
     NotApproved(String),
     #[error("cannot {wanted} now: the run is {stage}")]
     NotNow { wanted: &'static str, stage: &'static str },
-    #[error("nothing was committed, because the tests are not green any more:\n{}", lines(&told(.0)))]
+    #[error("nothing was committed, because the tests are not green any more:\n{}", lines(&messages(.0)))]
     NotProven(Vec<Objection>),
     #[error("the run is paused: {0}")]
     Paused(String),
@@ -120,6 +120,6 @@ fn lines(all: &[String]) -> String {
     all.iter().map(|line| format!("- {line}")).collect::<Vec<_>>().join("\n")
 }
 
-fn told(objections: &[Objection]) -> Vec<String> {
+fn messages(objections: &[Objection]) -> Vec<String> {
     objections.iter().map(ToString::to_string).collect()
 }

@@ -8,10 +8,10 @@ use crate::engine::RunEvent;
 
 /// The current branch and commit. The commit is empty in a repository without commits.
 pub fn current_head(git: &Git) -> Result<(Option<BranchName>, String), WorkError> {
-    let said = git.output(["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"])?;
-    let text = String::from_utf8_lossy(&said.stdout).into_owned();
+    let output = git.output(["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"])?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let mut lines = text.lines();
-    match (said.exit.success(), lines.next(), lines.next()) {
+    match (output.exit.success(), lines.next(), lines.next()) {
         (true, Some(commit), Some(name)) => {
             let branch = name.strip_prefix("refs/heads/").and_then(|name| BranchName::new(name).ok());
             Ok((branch, commit.to_owned()))

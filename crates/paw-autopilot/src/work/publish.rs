@@ -86,8 +86,8 @@ impl ActiveRun {
                     ask(&view).ok().filter(|view| view.exit.success()).and_then(|view| url_in(&view.stdout))
                 };
                 url.or_else(there).ok_or_else(|| {
-                    let said = String::from_utf8_lossy(&made.stderr).trim().to_owned();
-                    if said.is_empty() { format!("gh {}", made.exit) } else { said }
+                    let output = String::from_utf8_lossy(&made.stderr).trim().to_owned();
+                    if output.is_empty() { format!("gh {}", made.exit) } else { output }
                 })
             }
         };
@@ -138,8 +138,8 @@ impl ActiveRun {
     }
 }
 
-fn url_in(said: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(said).into_owned();
+fn url_in(output: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(output).into_owned();
     text.split_whitespace()
         .rev()
         .find(|word| word.starts_with("https://") || word.starts_with("http://"))

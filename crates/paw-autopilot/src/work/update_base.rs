@@ -63,7 +63,7 @@ pub fn update_base(context: &ProjectContext) -> Result<BaseUpdate, WorkError> {
     let (local, there) = (format!("refs/heads/{base}"), format!("refs/remotes/{remote}/{base}"));
     let fetched = git.run(["fetch", "--quiet", &remote, &format!("+refs/heads/{base}:{there}")]);
     if let Err(error) = fetched {
-        return Err(BaseUpdateError::Fetch { base, remote, why: said(error) }.into());
+        return Err(BaseUpdateError::Fetch { base, remote, why: error_text(error) }.into());
     }
     let Some(before) = git.find_object(&local, "commit")? else { return Ok(BaseUpdate::Already { base }) };
     if git.is_ancestor(&there, &local)? {
@@ -81,7 +81,7 @@ pub fn update_base(context: &ProjectContext) -> Result<BaseUpdate, WorkError> {
             // git refuses if uncommitted changes would be lost.
             if let Err(error) = Git::at(&entry.path).run(["merge", "--quiet", "--ff-only", &there]) {
                 let place = entry.path.display().to_string();
-                return Err(BaseUpdateError::Touches { base, place, why: said(error) }.into());
+                return Err(BaseUpdateError::Touches { base, place, why: error_text(error) }.into());
             }
         }
         None => {
@@ -91,7 +91,7 @@ pub fn update_base(context: &ProjectContext) -> Result<BaseUpdate, WorkError> {
     Ok(BaseUpdate::Forward { base, commits })
 }
 
-fn said(error: GitError) -> String {
+fn error_text(error: GitError) -> String {
     let words = match error {
         GitError::Failed { stderr, .. } if !stderr.trim().is_empty() => stderr,
         other => other.to_string(),

@@ -116,15 +116,18 @@ mod tests {
     fn conflict_message_names_tasks_lines_and_mergeability() {
         let mut file = ConflictFile::path("a.py");
         (file.your_lines, file.their_lines) = (vec![LineRange(1, 1)], vec![LineRange(2, 4), LineRange(9, 9)]);
-        let said = |level| describe_in_flight(&agent("1", &[]), &agent("2", &[]), level, &file);
+        let message = |level| describe_in_flight(&agent("1", &[]), &agent("2", &[]), level, &file);
         let conflict = "[1] a.py: task 2 changes it too, and line 1 and lines 2-4, 9 do not merge";
-        assert_eq!(said(ConflictLevel::Conflict).as_deref(), Some(conflict));
+        assert_eq!(message(ConflictLevel::Conflict).as_deref(), Some(conflict));
         assert_eq!(
-            said(ConflictLevel::Additive).as_deref(),
+            message(ConflictLevel::Additive).as_deref(),
             Some("[1] a.py: task 2 changes it too, and both changes merge")
         );
-        assert_eq!(said(ConflictLevel::Cleared).as_deref(), Some("[1] a.py: no longer collides with task 2"));
-        assert_eq!(said(ConflictLevel::Escalated), None);
+        assert_eq!(
+            message(ConflictLevel::Cleared).as_deref(),
+            Some("[1] a.py: no longer collides with task 2")
+        );
+        assert_eq!(message(ConflictLevel::Escalated), None);
         for (one, other) in [(&[][..], &["1"][..]), (&["3"], &["3"])] {
             assert_eq!(
                 describe_in_flight(&agent("1", one), &agent("2", other), ConflictLevel::Additive, &file),

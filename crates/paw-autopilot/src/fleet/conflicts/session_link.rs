@@ -113,11 +113,11 @@ impl SessionLink {
             TaskState::Paused | TaskState::Skipped | TaskState::Interrupted => "idle",
             TaskState::Failed => "failed",
         };
-        let said = match &outcome.reason {
+        let message = match &outcome.reason {
             Some(reason) => format!("autopilot: {}: {reason}", outcome.state.as_str()),
             None => format!("autopilot: {}", outcome.state.as_str()),
         };
-        self.say(agent, &status(agent, word, Some(said)))
+        self.say(agent, &status(agent, word, Some(message)))
     }
 
     /// Collects the conflicts reported between tasks and session agents, and revokes the tasks' tokens.
@@ -125,8 +125,8 @@ impl SessionLink {
         let mut latest: BTreeMap<(String, String, String), ConflictReport> = BTreeMap::new();
         for task in agents {
             let Some(client) = self.clients.remove(&task.agent) else { continue };
-            let told = client.inbox(0, Duration::ZERO).map(|inbox| inbox.messages).unwrap_or_default();
-            for facts in told.iter().filter_map(|stored| ConflictReport::find(&stored.message)) {
+            let messages = client.inbox(0, Duration::ZERO).map(|inbox| inbox.messages).unwrap_or_default();
+            for facts in messages.iter().filter_map(|stored| ConflictReport::find(&stored.message)) {
                 let known = |agent: &AgentId| agents.iter().any(|other| other.agent == *agent);
                 if facts.kind == ConflictCategory::Forward || facts.you != task.agent || known(&facts.other) {
                     continue;

@@ -119,7 +119,7 @@ pub(super) fn check_recorded(runner: &str, version: &str) {
         let record: Value = serde_json::from_str(&text).unwrap();
         let words =
             |key: &str| record[key].as_str().map(|text| text.replace("/app", &root.display().to_string()));
-        let said = RunnerOutput {
+        let run_output = RunnerOutput {
             exit: Exit::Code(record["exit"].as_i64().unwrap().try_into().unwrap()),
             stdout: words("stdout").unwrap(),
             stderr: words("stderr").unwrap(),
@@ -128,8 +128,8 @@ pub(super) fn check_recorded(runner: &str, version: &str) {
         };
         let adapter =
             detect(&load_facts(&root, &search_path(), Some(runner)), &root, Some(runner)).unwrap().adapter;
-        let report = adapter.read(&said);
-        told(judge(said.exit, &report, adapter.none_ran_code()), &report)
+        let report = adapter.read(&run_output);
+        told(judge(run_output.exit, &report, adapter.none_ran_code()), &report)
     });
     assert_same(&expected_of(runner, &projects), &snapshot);
 }
@@ -169,24 +169,24 @@ impl TestRunner for Recorder {
         self.adapter.build()
     }
 
-    fn parse_build(&self, said: &RunnerOutput) -> Vec<BuildProblem> {
-        self.adapter.parse_build(said)
+    fn parse_build(&self, run_output: &RunnerOutput) -> Vec<BuildProblem> {
+        self.adapter.parse_build(run_output)
     }
 
     fn call(&self, which: &TestSelection) -> RunnerCommand {
         self.adapter.call(which)
     }
 
-    fn read(&self, said: &RunnerOutput) -> TestReport {
+    fn read(&self, run_output: &RunnerOutput) -> TestReport {
         if let Some(file) = &self.file {
-            let words = |text: &str| anonymous(text, &said.root);
-            let Exit::Code(exit) = said.exit else { panic!("{:?}", said.exit) };
-            let record = json!({"exit": exit, "stdout": words(&said.stdout), "stderr": words(&said.stderr),
-                "report": said.report.as_deref().map(words)});
+            let words = |text: &str| anonymous(text, &run_output.root);
+            let Exit::Code(exit) = run_output.exit else { panic!("{:?}", run_output.exit) };
+            let record = json!({"exit": exit, "stdout": words(&run_output.stdout), "stderr": words(&run_output.stderr),
+                "report": run_output.report.as_deref().map(words)});
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             fs::write(file, serde_json::to_string_pretty(&record).unwrap() + "\n").unwrap();
         }
-        self.adapter.read(said)
+        self.adapter.read(run_output)
     }
 
     fn none_ran_code(&self) -> Option<i32> {
