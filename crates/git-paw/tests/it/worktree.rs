@@ -409,7 +409,10 @@ fn prune_keeps_locked_worktrees_and_removes_the_others() {
     let ran = project.paw(&["worktree", "prune"]);
     assert_eq!(
         (ran.stdout.as_str(), ran.stderr.as_str()),
-        ("forgot develop ([SANDBOX]/project-develop)\n", "kept auth: locked ([SANDBOX]/project-auth)\n"),
+        (
+            "unregistered develop ([SANDBOX]/project-develop)\n",
+            "kept auth: locked ([SANDBOX]/project-auth)\n"
+        ),
         "{ran}"
     );
 }
