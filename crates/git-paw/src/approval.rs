@@ -53,7 +53,7 @@ pub(crate) fn session_config(
     Ok(warned(followed, context))
 }
 
-/// The configuration without what only the user's own file may set.
+/// The configuration without the repository's values for keys that only the user may set.
 pub(crate) fn guarded_config(layers: &Layers, context: &Context) -> Result<PawConfig, PawError> {
     Ok(warned(trust::resolve_trusted(layers, [], |_| Ok(false))?, context))
 }

@@ -5,7 +5,7 @@ use paw_core::PawError;
 
 use crate::context::Context;
 
-/// Print a script that lets `git paw worktree switch` change your shell's directory
+/// Print shell code that lets `git paw worktree switch` change directory
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   eval \"$(git paw shell-init bash)\"      (in ~/.bashrc)

@@ -1,4 +1,4 @@
-//! `git paw start`, and `git paw` alone.
+//! `git paw start`, and `git paw` unattended.
 
 mod agents;
 mod dry_run;
@@ -84,11 +84,11 @@ pub(crate) struct StartArgs {
     #[arg(long)]
     trust: bool,
     #[command(flatten)]
-    alone: UnattendedArgs,
+    unattended: UnattendedArgs,
 }
 
 pub(crate) fn run(args: &StartArgs, context: &Context) -> Result<ExitCode, PawError> {
-    if args.alone.is_wanted() && !args.dry_run {
+    if args.unattended.is_wanted() && !args.dry_run {
         return unattended::run(args, context);
     }
     if let Some(StartedSession { tmux, receipt, state }) = begin(args, context)? {
@@ -156,7 +156,7 @@ fn note_ignored_flags(session: &Session, context: &Context) {
 /// The approved configuration.
 fn config(args: &StartArgs, site: &StartContext, context: &Context) -> Result<PawConfig, PawError> {
     let config = approval::session_config(&site.layers, &site.repo, site.consent, context)?;
-    Ok(if args.alone.is_wanted() { unattended::with_broker(config) } else { config })
+    Ok(if args.unattended.is_wanted() { unattended::with_broker(config) } else { config })
 }
 
 /// The repository, configuration and receipts of a start.
@@ -185,7 +185,8 @@ fn start_new(
     };
     prune_logs(&plan, &config, running, context);
     let shown = Mutex::new(());
-    let launched = launch::launch(services, &plan, options, &|progress| tell(&progress, &shown, context))?;
+    let launched =
+        launch::launch(services, &plan, options, &|progress| print_progress(&progress, &shown, context))?;
     for note in &launched.notes {
         context.output.warn(note);
     }
@@ -198,12 +199,13 @@ impl StartArgs {
     }
 
     pub(crate) fn wants_json(&self) -> bool {
-        self.alone.wants_json()
+        self.unattended.wants_json()
     }
 
     /// Whether any flag is only for a new session.
     fn is_for_a_new_session(&self) -> bool {
-        let rest = Self { alone: UnattendedArgs::default(), trust: false, dry_run: false, ..self.clone() };
+        let rest =
+            Self { unattended: UnattendedArgs::default(), trust: false, dry_run: false, ..self.clone() };
         rest != Self::default()
     }
 }
@@ -233,9 +235,9 @@ fn make_plan(
     let own = worktrees.first().filter(|_| !repo.bare).and_then(GitWorktree::branch);
     let asking = agents::AgentSelection { args, repo, config, clis: &found.clis, branches: &branches, own };
     let prompter = TerminalPrompter;
-    let supervised = !args.alone.is_wanted() && agents::wants_supervisor(args, config, &prompter)?;
+    let supervised = !args.unattended.is_wanted() && agents::wants_supervisor(args, config, &prompter)?;
     let (wanted, supervisor) = asking.gather(supervised, &prompter, context)?;
-    let unattended = args.alone.is_wanted();
+    let unattended = args.unattended.is_wanted();
     let request = StartRequest { agents: wanted, supervisor, unattended, rebase: !args.no_rebase };
     let site = PlanContext {
         repo,
@@ -259,7 +261,7 @@ fn prune_logs(plan: &SessionPlan, config: &PawConfig, running: &RunningSessions,
     }
 }
 
-fn tell(progress: &LaunchProgress, shown: &Mutex<()>, context: &Context) {
+fn print_progress(progress: &LaunchProgress, shown: &Mutex<()>, context: &Context) {
     let _one_at_a_time = shown.lock();
     let output = context.output;
     match progress {

@@ -20,7 +20,7 @@ pub(crate) use terminal::TerminalPrompter;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PromptQuestion<'a> {
     pub(crate) text: &'a str,
-    /// Follows `hint:` in the error that a script gets.
+    /// The hint of the error without a terminal.
     pub(crate) instead: &'a str,
 }
 

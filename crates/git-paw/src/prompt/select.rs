@@ -31,7 +31,7 @@ pub(crate) fn run_selection(
     }
     let cli = match (choice.cli_flag, choice.clis) {
         (Some(name), clis) => Some(require_cli(clis, name)?),
-        // One CLI leaves nothing to choose.
+        // With one CLI there is nothing to choose.
         (None, [only]) => Some(only.binary_name.clone()),
         (None, _) => None,
     };
@@ -48,7 +48,7 @@ pub(crate) fn run_selection(
     if let Some(cli) = cli {
         return Ok(uniform(cli));
     }
-    // One branch leaves nothing to assign differently.
+    // With one branch there is no mode to choose.
     let mode = if branches.len() > 1 { prompter.select_mode()? } else { CliMode::Uniform };
     match mode {
         CliMode::Uniform => Ok(uniform(prompter.select_cli(choice.clis, choice.default_cli)?)),

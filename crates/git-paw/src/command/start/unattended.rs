@@ -80,7 +80,7 @@ pub(super) fn run(args: &StartArgs, context: &Context) -> Result<ExitCode, PawEr
         Ok((checks, context.require_session()?))
     });
     match started {
-        Ok((checks, session)) => follow(&args.alone, checks, &session, context),
+        Ok((checks, session)) => follow(&args.unattended, checks, &session, context),
         Err(error) => {
             context.output.fail(&error);
             Ok(ExitCode::from(EXIT_CANCELLED))

@@ -1,4 +1,4 @@
-//! The process on the left.
+//! The navigator process in the left pane.
 
 use std::sync::Arc;
 use std::thread;

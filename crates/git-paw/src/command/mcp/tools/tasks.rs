@@ -107,7 +107,7 @@ struct NewTask {
     /// Ids that must be done first
     #[serde(default, deserialize_with = "arguments::ids")]
     depends_on: Vec<String>,
-    /// Make it a subtask of this task
+    /// Add it as a subtask of this task
     #[serde(default, deserialize_with = "arguments::optional_id")]
     parent: Option<String>,
     /// The tag (default: the branch's own, else the active one)

@@ -129,7 +129,7 @@ fn plain_lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// `Create the table` of `1.1 Create the table`, of `T001 [P] [US1] Create the table`.
+/// Removes the number: `1.1 Create the table` and `T001 [P] [US1] Create the table` become `Create the table`.
 fn unnumbered(words: &str) -> &str {
     let words = words.trim();
     let (first, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
@@ -159,7 +159,7 @@ fn heading(text: &str) -> Option<String> {
         .find(|words| !words.is_empty() && !matches!(words.to_lowercase().as_str(), "tasks" | "todo"))
 }
 
-/// `Add two factor auth` of `add-two-factor-auth`, `Photo albums` of `001-photo-albums`.
+/// Turns `add-two-factor-auth` into `Add two factor auth` and `001-photo-albums` into `Photo albums`.
 fn title_from_name(name: &str) -> String {
     let bare = name.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-' || c == '_');
     let words = if bare.is_empty() { name } else { bare }.replace(['-', '_', '/'], " ");
