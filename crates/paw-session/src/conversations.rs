@@ -21,9 +21,9 @@ enum LastConversation {
 
 /// Combines what the CLI has reported since its last start with the recorded conversation. A resumed conversation without a
 /// new prompt is still the recorded one, even if the CLI has given it a new id.
-fn last(before: Option<&str>, told: &Tracker) -> LastConversation {
-    match (told.conversation(), before) {
-        (Some(name), _) if told.has_begun() => LastConversation::Named(name.to_owned()),
+fn last(before: Option<&str>, reported: &Tracker) -> LastConversation {
+    match (reported.conversation(), before) {
+        (Some(name), _) if reported.has_begun() => LastConversation::Named(name.to_owned()),
         (_, Some(before)) => LastConversation::Named(before.to_owned()),
         (Some(_), None) => LastConversation::Empty,
         (None, None) => LastConversation::Unknown,
@@ -37,8 +37,8 @@ pub fn record(common_dir: &Path, receipt: &mut Receipt) -> Vec<AgentId> {
     for (agent, id) in receipt.agent_ids().into_iter().enumerate() {
         let agent = &mut receipt.worktrees[agent];
         // Unreadable notes count as none.
-        let told = notes.tracker(&id).unwrap_or_default();
-        match last(agent.conversation.as_deref(), &told) {
+        let reported = notes.tracker(&id).unwrap_or_default();
+        match last(agent.conversation.as_deref(), &reported) {
             LastConversation::Named(name) => agent.conversation = Some(name),
             LastConversation::Empty if can_resume(cli::descriptor(&agent.cli)) => fresh.push(id),
             LastConversation::Empty | LastConversation::Unknown => {}
@@ -46,8 +46,8 @@ pub fn record(common_dir: &Path, receipt: &mut Receipt) -> Vec<AgentId> {
     }
     if let Some(supervisor) = &mut receipt.supervisor {
         let id = AgentId::supervisor();
-        let told = notes.tracker(&id).unwrap_or_default();
-        match last(supervisor.conversation.as_deref(), &told) {
+        let reported = notes.tracker(&id).unwrap_or_default();
+        match last(supervisor.conversation.as_deref(), &reported) {
             LastConversation::Named(name) => supervisor.conversation = Some(name),
             // In the main checkout the latest conversation may be the user's own.
             LastConversation::Empty | LastConversation::Unknown
@@ -71,13 +71,13 @@ mod tests {
 
     use super::*;
 
-    struct Place {
+    struct Fixture {
         dir: tempfile::TempDir,
         receipt: Receipt,
         id: AgentId,
     }
 
-    impl Place {
+    impl Fixture {
         fn new() -> Self {
             let name = SessionName::new("paw-app").unwrap();
             let mut receipt = Receipt::new(name, "/app".into(), "app", Timestamp::UNIX_EPOCH);
@@ -89,7 +89,7 @@ mod tests {
             Self { dir: tempfile::tempdir().unwrap(), receipt, id: AgentId::new("feat-x").unwrap() }
         }
 
-        fn told(&self, event: &str, conversation: &str, source: &str) {
+        fn report(&self, event: &str, conversation: &str, source: &str) {
             let record = json!({"hook_event_name": event, "session_id": conversation, "source": source});
             let note = HookNote::new(Timestamp::UNIX_EPOCH, "claude", &record);
             HookNotes::of(self.dir.path()).append(&self.id, &note).unwrap();
@@ -107,60 +107,64 @@ mod tests {
 
     #[test]
     fn agent_resumes_the_conversation_its_cli_reported_last() {
-        let mut place = Place::new();
-        assert_eq!(place.record(), (None, false), "none was reported");
-        place.told("SessionStart", "c-1", "startup");
-        place.told("UserPromptSubmit", "c-1", "");
-        assert_eq!(place.record(), named("c-1"));
-        place.told("SessionStart", "c-2", "clear");
-        place.told("UserPromptSubmit", "c-2", "");
-        place.told("SessionEnd", "c-2", "");
-        assert_eq!(place.record(), named("c-2"), "it was cleared in between");
+        let mut fixture = Fixture::new();
+        assert_eq!(fixture.record(), (None, false), "none was reported");
+        fixture.report("SessionStart", "c-1", "startup");
+        fixture.report("UserPromptSubmit", "c-1", "");
+        assert_eq!(fixture.record(), named("c-1"));
+        fixture.report("SessionStart", "c-2", "clear");
+        fixture.report("UserPromptSubmit", "c-2", "");
+        fixture.report("SessionEnd", "c-2", "");
+        assert_eq!(fixture.record(), named("c-2"), "it was cleared in between");
     }
 
     #[test]
     fn agent_with_an_empty_conversation_starts_a_new_one() {
-        let mut place = Place::new();
-        place.told("SessionStart", "c-1", "startup");
-        place.told("SessionEnd", "c-1", "");
-        assert_eq!(place.record(), (None, true));
-        place.receipt.worktrees[0].cli = "gemini".into();
-        assert_eq!(place.record(), (None, false), "gemini cannot resume, so it always gets its boot prompt");
+        let mut fixture = Fixture::new();
+        fixture.report("SessionStart", "c-1", "startup");
+        fixture.report("SessionEnd", "c-1", "");
+        assert_eq!(fixture.record(), (None, true));
+        fixture.receipt.worktrees[0].cli = "gemini".into();
+        assert_eq!(
+            fixture.record(),
+            (None, false),
+            "gemini cannot resume, so it always gets its boot prompt"
+        );
     }
 
     #[test]
     fn resumed_conversation_without_a_new_prompt_stays_recorded() {
-        let mut place = Place::new();
-        place.receipt.worktrees[0].conversation = Some("c-1".to_owned());
-        assert_eq!(place.record(), named("c-1"), "nothing was reported since");
-        place.told("SessionStart", "c-9", "resume");
-        assert_eq!(place.record(), named("c-1"), "it has no prompt yet");
-        place.told("UserPromptSubmit", "c-9", "");
-        assert_eq!(place.record(), named("c-9"));
+        let mut fixture = Fixture::new();
+        fixture.receipt.worktrees[0].conversation = Some("c-1".to_owned());
+        assert_eq!(fixture.record(), named("c-1"), "nothing was reported since");
+        fixture.report("SessionStart", "c-9", "resume");
+        assert_eq!(fixture.record(), named("c-1"), "it has no prompt yet");
+        fixture.report("UserPromptSubmit", "c-9", "");
+        assert_eq!(fixture.record(), named("c-9"));
     }
 
     #[test]
     fn supervisor_starts_a_new_conversation_unless_its_own_is_recorded() {
-        let mut place = Place::new();
+        let mut fixture = Fixture::new();
         let supervisor = SupervisorReceipt { cli: "claude".into(), ..SupervisorReceipt::default() };
-        place.receipt.supervisor = Some(supervisor);
-        let fresh = record(place.dir.path(), &mut place.receipt);
+        fixture.receipt.supervisor = Some(supervisor);
+        let fresh = record(fixture.dir.path(), &mut fixture.receipt);
         assert_eq!(fresh, [AgentId::supervisor()], "the latest one in the main checkout may be the user's");
 
-        place.id = AgentId::supervisor();
-        place.told("SessionStart", "s-1", "startup");
-        place.told("UserPromptSubmit", "s-1", "");
-        assert_eq!(record(place.dir.path(), &mut place.receipt), []);
-        let kept = place.receipt.supervisor.as_ref().and_then(|it| it.conversation.as_deref());
+        fixture.id = AgentId::supervisor();
+        fixture.report("SessionStart", "s-1", "startup");
+        fixture.report("UserPromptSubmit", "s-1", "");
+        assert_eq!(record(fixture.dir.path(), &mut fixture.receipt), []);
+        let kept = fixture.receipt.supervisor.as_ref().and_then(|it| it.conversation.as_deref());
         assert_eq!(kept, Some("s-1"));
     }
 
     #[test]
     fn damaged_notes_do_not_change_the_recorded_conversation() {
-        let mut place = Place::new();
-        let file = place.dir.path().join("paw/agents/feat-x.jsonl");
+        let mut fixture = Fixture::new();
+        let file = fixture.dir.path().join("paw/agents/feat-x.jsonl");
         files::write_atomic(&file, b"{\"at\":\xff\n[]\n", Access::Usual).unwrap();
-        place.receipt.worktrees[0].conversation = Some("c-1".to_owned());
-        assert_eq!(place.record(), named("c-1"));
+        fixture.receipt.worktrees[0].conversation = Some("c-1".to_owned());
+        assert_eq!(fixture.record(), named("c-1"));
     }
 }

@@ -79,8 +79,8 @@ pub fn load(name: &str, repo_root: &Path, config_dir: &Path) -> Result<LoadedSki
             Err(problem) => Err(problem.to_string()),
         };
         match skill {
-            Ok((skill, odd)) => {
-                warnings.extend(odd.map(|odd| format!("{}: {odd}", path.display())));
+            Ok((skill, warning)) => {
+                warnings.extend(warning.map(|warning| format!("{}: {warning}", path.display())));
                 return Ok(LoadedSkill { skill, warnings });
             }
             Err(problem) => warnings.push(format!("skipped {}: {problem}", path.display())),
@@ -104,10 +104,10 @@ fn parse(name: &str, text: &str, origin: SkillOrigin) -> Result<(Skill, Option<S
     };
     let own_name = require(parts.matter.name, "name")?;
     let description = require(parts.matter.description, "description")?;
-    let odd = (own_name != name).then(|| {
+    let warning = (own_name != name).then(|| {
         text::line(&format!("its front matter has the name '{own_name}', expected '{name}'")).into_owned()
     });
-    Ok((Skill { name: own_name, description, body: parts.body.to_owned(), origin }, odd))
+    Ok((Skill { name: own_name, description, body: parts.body.to_owned(), origin }, warning))
 }
 
 #[cfg(test)]

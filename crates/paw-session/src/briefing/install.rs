@@ -78,7 +78,7 @@ pub fn install(
     install_local(repo, worktree, briefing)
 }
 
-/// Puts a briefing beside AGENTS.md, whatever that is: the supervisor's, in the main checkout.
+/// Installs a briefing in our own file and leaves AGENTS.md alone. Used for the supervisor, in the main checkout.
 pub fn install_local(
     repo: &Repo,
     dir: &Path,
@@ -99,8 +99,8 @@ pub fn install_local(
     write(repo, file, CheckoutDir::BRIEFING, briefing)
 }
 
-/// Takes the briefing out of a directory, and makes git see again what nobody uses any more. Everything around it is
-/// as it was. A tracked AGENTS.md of an agent is left alone; in the main checkout only old versions have written to it.
+/// Removes the briefing from a directory, and exclude rules that are no longer used. Other content of the files stays. Leaves
+/// a tracked AGENTS.md in a worktree alone; in the main checkout only old versions of git paw have written to it.
 pub fn remove(repo: &Repo, dir: &Path) -> Result<RemovedBriefing, BriefingError> {
     let mut removed = RemovedBriefing::default();
     let agents = dir.join(AGENTS_FILE);
@@ -141,8 +141,8 @@ fn write(
 }
 
 fn strip(file: PathBuf, bytes: &[u8], removed: &mut RemovedBriefing) -> Result<(), BriefingError> {
-    let taken = region::remove(bytes);
-    match taken.bytes {
+    let stripped = region::remove(bytes);
+    match stripped.bytes {
         Some(bytes) => files::write_atomic(&file, &bytes, Access::Usual)?,
         None => fs::remove_file(&file).map_err(|source| FileError {
             action: "remove",
@@ -150,7 +150,7 @@ fn strip(file: PathBuf, bytes: &[u8], removed: &mut RemovedBriefing) -> Result<(
             source,
         })?,
     }
-    removed.warnings.extend(taken.unfinished.then(|| unfinished(&file)));
+    removed.warnings.extend(stripped.unfinished.then(|| unfinished(&file)));
     removed.files.push(file);
     Ok(())
 }

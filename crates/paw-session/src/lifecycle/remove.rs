@@ -82,8 +82,8 @@ impl Session {
         Ok(RemovedAgent { agent, worktree })
     }
 
-    /// What is ours is nobody's loss. What somebody has written beside it has to be window by git, although our rules hide
-    /// the name: then it is kept like any other work. Says whether there was something.
+    /// Removes our text from the briefing files. If a file has other content, adds it to git's index although our rules
+    /// ignore its name, so that it is stored like any other work. Returns whether there was such a file.
     pub(super) fn remove_briefing(&self, worktree: &Path) -> Result<bool, LifecycleError> {
         let files = briefing::remove(&self.repo, worktree)?.files;
         let left: Vec<_> =

@@ -1,4 +1,4 @@
-//! What tmux shows of a session, in one look.
+//! A session's panes, as listed by tmux in one call.
 
 use jiff::Timestamp;
 use paw_core::Receipt;

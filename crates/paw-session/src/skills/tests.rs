@@ -3,8 +3,8 @@ use super::*;
 #[test]
 fn built_in_skills_are_valid_and_shorter_than_120_lines() {
     for (name, text) in BUILT_IN {
-        let (skill, odd) = parse(name, text, SkillOrigin::BuiltIn).unwrap();
-        assert_eq!((skill.name.as_str(), odd), (name, None));
+        let (skill, warning) = parse(name, text, SkillOrigin::BuiltIn).unwrap();
+        assert_eq!((skill.name.as_str(), warning), (name, None));
         assert!(text.lines().count() < 120, "every agent reads {name} when it starts");
     }
 }
@@ -20,9 +20,10 @@ fn skill_requires_a_name_and_a_description() {
 
 #[test]
 fn skill_with_another_name_in_its_front_matter_causes_a_warning() {
-    let (skill, odd) = parse("x", "---\nname: y\ndescription: d\n---\nbody", SkillOrigin::BuiltIn).unwrap();
+    let (skill, warning) =
+        parse("x", "---\nname: y\ndescription: d\n---\nbody", SkillOrigin::BuiltIn).unwrap();
     assert_eq!(
-        (skill.body.as_str(), odd.as_deref()),
+        (skill.body.as_str(), warning.as_deref()),
         ("body", Some("its front matter has the name 'y', expected 'x'"))
     );
 }

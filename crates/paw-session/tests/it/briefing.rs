@@ -1,4 +1,4 @@
-//! Briefings in real worktrees: found by agents, never by git.
+//! Briefings in real worktrees, which git must ignore.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -33,7 +33,7 @@ impl Place {
     }
 
     fn install(&self, dir: &Path) -> InstalledBriefing {
-        briefing::install(&self.repo, dir, &told("do it")).unwrap()
+        briefing::install(&self.repo, dir, &briefing_of("do it")).unwrap()
     }
 
     fn remove(&self, dir: &Path) -> briefing::RemovedBriefing {
@@ -45,7 +45,7 @@ impl Place {
     }
 }
 
-fn told(text: &str) -> Briefing {
+fn briefing_of(text: &str) -> Briefing {
     Briefing { text: text.to_owned(), warnings: Vec::new() }
 }
 
@@ -58,7 +58,7 @@ fn read(path: &Path) -> String {
 }
 
 #[test]
-fn an_agents_md_is_made_with_the_region_and_git_does_not_see_it() {
+fn briefing_creates_an_agents_md_that_git_ignores() {
     let place = Place::new();
     let dir = place.worktree("a");
     let before = place.excluded();
@@ -75,20 +75,20 @@ fn an_agents_md_is_made_with_the_region_and_git_does_not_see_it() {
 }
 
 #[test]
-fn a_briefing_is_replaced_and_not_repeated() {
+fn installing_a_briefing_again_replaces_it() {
     let place = Place::new();
     let dir = place.worktree("a");
     place.install(&dir);
     let once = read(&dir.join(AGENTS_FILE));
     place.install(&dir);
     assert_eq!(read(&dir.join(AGENTS_FILE)), once);
-    briefing::install(&place.repo, &dir, &told("something else")).unwrap();
+    briefing::install(&place.repo, &dir, &briefing_of("something else")).unwrap();
     assert!(read(&dir.join(AGENTS_FILE)).contains("something else"));
     assert!(!read(&dir.join(AGENTS_FILE)).contains("do it"));
 }
 
 #[test]
-fn an_untracked_agents_md_keeps_its_bytes() {
+fn briefing_keeps_the_content_of_an_untracked_agents_md() {
     let place = Place::new();
     let dir = place.worktree("a");
     let mine = b"\xef\xbb\xbf# Mine\r\n\xff no last line end";
@@ -101,7 +101,7 @@ fn an_untracked_agents_md_keeps_its_bytes() {
 }
 
 #[test]
-fn a_tracked_agents_md_is_neither_touched_nor_hidden() {
+fn briefing_neither_changes_nor_hides_a_tracked_agents_md() {
     let place = Place::new();
     place.main.commit_file(AGENTS_FILE, "# Ours\n", "agents");
     let dir = place.worktree("a");
@@ -110,7 +110,7 @@ fn a_tracked_agents_md_is_neither_touched_nor_hidden() {
     assert_eq!(read(&dir.join(AGENTS_FILE)), "# Ours\n");
     assert_eq!(status(&dir), "");
 
-    // What an agent does to the tracked one is its own work.
+    // An agent's change to the tracked file is its work.
     fs::write(dir.join(AGENTS_FILE), "# Ours\nmore\n").unwrap();
     assert_eq!(status(&dir), " M AGENTS.md");
     git(&dir, ["commit", "--quiet", "--all", "--message", "more"]);
@@ -123,7 +123,7 @@ fn a_tracked_agents_md_is_neither_touched_nor_hidden() {
 }
 
 #[test]
-fn a_region_that_somebody_committed_in_a_worktree_is_left_to_them() {
+fn removing_a_briefing_keeps_a_region_committed_by_an_agent() {
     let place = Place::new();
     let committed = format!("# Ours\n{START}\nold\n{END}\n");
     place.main.commit_file(AGENTS_FILE, &committed, "agents");
@@ -134,7 +134,7 @@ fn a_region_that_somebody_committed_in_a_worktree_is_left_to_them() {
 }
 
 #[test]
-fn an_agents_md_that_was_deleted_but_is_tracked_is_not_made_anew() {
+fn briefing_does_not_recreate_a_deleted_but_tracked_agents_md() {
     let place = Place::new();
     place.main.commit_file(AGENTS_FILE, "# Ours\n", "agents");
     let dir = place.worktree("a");
@@ -144,7 +144,7 @@ fn an_agents_md_that_was_deleted_but_is_tracked_is_not_made_anew() {
 }
 
 #[test]
-fn a_new_agents_md_of_the_user_is_not_hidden_in_the_main_checkout() {
+fn briefing_does_not_hide_an_untracked_agents_md_in_the_main_checkout() {
     let place = Place::new();
     let dir = place.worktree("a");
     place.main.write(AGENTS_FILE, "# Mine, not committed yet\n");
@@ -153,7 +153,7 @@ fn a_new_agents_md_of_the_user_is_not_hidden_in_the_main_checkout() {
 }
 
 #[test]
-fn a_briefing_moves_when_its_place_is_no_longer_right() {
+fn briefing_moves_to_the_local_file_when_the_main_checkout_gets_an_agents_md() {
     let place = Place::new();
     let dir = place.worktree("a");
     place.install(&dir);
@@ -164,7 +164,7 @@ fn a_briefing_moves_when_its_place_is_no_longer_right() {
 }
 
 #[test]
-fn a_merge_that_brings_a_tracked_agents_md_is_not_in_the_way() {
+fn briefing_does_not_block_a_merge_that_adds_agents_md() {
     let place = Place::new();
     let dir = place.worktree("a");
     place.install(&dir);
@@ -178,11 +178,11 @@ fn a_merge_that_brings_a_tracked_agents_md_is_not_in_the_way() {
 }
 
 #[test]
-fn the_supervisor_s_briefing_lies_in_the_main_checkout_and_git_does_not_see_it() {
+fn supervisor_briefing_is_in_the_main_checkout_and_ignored_by_git() {
     let place = Place::new();
     place.main.commit_file(AGENTS_FILE, "# Ours\n", "agents");
     let root = &place.main.root;
-    let installed = briefing::install_local(&place.repo, root, &told("watch")).unwrap();
+    let installed = briefing::install_local(&place.repo, root, &briefing_of("watch")).unwrap();
     assert_eq!(installed.file, root.join(CheckoutDir::BRIEFING));
     assert_eq!(status(root), "");
     assert_eq!(place.remove(root).files, [root.join(CheckoutDir::BRIEFING)]);
@@ -210,7 +210,7 @@ fn stop_or_purge_on_agents_md_without_markers_is_a_no_op() {
 }
 
 #[test]
-fn a_region_without_its_end_is_told_and_its_text_stays() {
+fn briefing_without_an_end_mark_causes_a_warning_and_its_text_stays() {
     let place = Place::new();
     let dir = place.worktree("a");
     fs::write(dir.join(AGENTS_FILE), format!("{START}\nperhaps mine\n")).unwrap();
@@ -221,7 +221,7 @@ fn a_region_without_its_end_is_told_and_its_text_stays() {
 }
 
 #[test]
-fn nothing_is_written_through_links() {
+fn briefing_is_not_written_through_links() {
     let place = Place::new();
     let target = place.sandbox.write("precious/notes.md", "notes\n");
     let dir = place.worktree("a");
@@ -232,30 +232,30 @@ fn nothing_is_written_through_links() {
     fs::create_dir(other.join(".git-paw")).unwrap();
     symlink(&target, other.join(CheckoutDir::BRIEFING)).unwrap();
     symlink("README.md", other.join(AGENTS_FILE)).unwrap();
-    let error = briefing::install(&place.repo, &other, &told("x")).unwrap_err();
+    let error = briefing::install(&place.repo, &other, &briefing_of("x")).unwrap_err();
     assert!(matches!(error, BriefingError::NotAPlainFile(_)));
 
     let third = place.worktree("c");
     symlink(target.parent().unwrap(), third.join(".git-paw")).unwrap();
-    let error = briefing::install_local(&place.repo, &third, &told("x")).unwrap_err();
+    let error = briefing::install_local(&place.repo, &third, &briefing_of("x")).unwrap_err();
     assert!(error.to_string().contains(".git-paw"), "{error}");
     assert_eq!(read(&target), "notes\n");
     assert_eq!(fs::read_dir(target.parent().unwrap()).unwrap().count(), 1);
 }
 
 #[test]
-fn a_side_file_that_the_repository_tracks_is_refused() {
+fn briefing_refuses_a_tracked_local_file() {
     let place = Place::new();
     place.main.commit_file(CheckoutDir::BRIEFING, "oops\n", "side file");
     let dir = place.worktree("a");
-    let error = briefing::install_local(&place.repo, &dir, &told("x")).unwrap_err();
+    let error = briefing::install_local(&place.repo, &dir, &briefing_of("x")).unwrap_err();
     let error = error.report().to_string();
     assert!(error.contains("git rm --cached"), "{error}");
     assert_eq!(status(&dir), "");
 }
 
 #[test]
-fn agents_that_are_briefed_side_by_side_share_one_rule() {
+fn briefings_installed_in_parallel_share_one_exclude_rule() {
     let place = Place::new();
     let dirs: Vec<PathBuf> = (0..8).map(|n| place.worktree(&format!("w{n}"))).collect();
     thread::scope(|scope| {
@@ -273,7 +273,7 @@ fn agents_that_are_briefed_side_by_side_share_one_rule() {
 }
 
 #[test]
-fn a_rule_of_the_user_s_own_survives() {
+fn removing_a_briefing_keeps_the_users_exclude_rule() {
     let place = Place::new();
     let rules = place.main.root.join(".git/info/exclude");
     fs::write(&rules, "/AGENTS.md\n*.log").unwrap();
@@ -284,7 +284,7 @@ fn a_rule_of_the_user_s_own_survives() {
 }
 
 #[test]
-fn a_worktree_that_is_gone_keeps_no_rule() {
+fn removing_a_briefing_drops_the_rule_of_a_removed_worktree() {
     let place = Place::new();
     let dir = place.worktree("a");
     place.install(&dir);
@@ -296,7 +296,7 @@ fn a_worktree_that_is_gone_keeps_no_rule() {
 const OWN: &str = "---\nname: coordination\ndescription: ours\n---\nOur way.\n";
 
 #[test]
-fn a_skill_of_the_repository_beats_the_user_s_and_that_beats_the_built_in_one() {
+fn skill_of_the_repository_overrides_the_users_which_overrides_the_built_in_one() {
     let place = Place::new();
     let config = place.sandbox.home().join(".config/git-paw");
     let load = || skills::load(skills::COORDINATION, &place.main.root, &config).unwrap();
@@ -310,7 +310,7 @@ fn a_skill_of_the_repository_beats_the_user_s_and_that_beats_the_built_in_one() 
 }
 
 #[test]
-fn a_skill_that_is_none_is_passed_over_with_a_reason() {
+fn invalid_skill_is_skipped_with_a_warning() {
     let place = Place::new();
     let config = place.sandbox.home();
     let load = || skills::load(skills::SUPERVISOR, &place.main.root, &config).unwrap();

@@ -1,4 +1,4 @@
-//! The layout's arithmetic against the windows that a real tmux makes of it.
+//! Compares calculated layouts with windows of a real tmux server.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ impl Server {
         self.0.run(&TmuxCommand::new(name).args(rest.iter().copied())).unwrap()
     }
 
-    /// As somebody has it who counts from other numbers, in a server that lives on.
+    /// Uses other base indices, and a server that outlives its sessions.
     fn with_base_indices(self, windows: u32, panes: u32) -> Self {
         self.ask(&["set-option", "-g", "base-index", &windows.to_string()]);
         self.ask(&["set-option", "-g", "pane-base-index", &panes.to_string()]);
@@ -75,7 +75,7 @@ fn build(server: &Server, receipt: &Receipt) {
 
 const GEOMETRY: &str = "#{window_index}.#{pane_index} #{pane_left},#{pane_top} #{pane_width}x#{pane_height}";
 
-/// What [`GEOMETRY`] has to be. The first line of each row is its border.
+/// The expected [`GEOMETRY`]. The first line of each row is its border.
 fn expected(layout: &Layout) -> Vec<String> {
     let mut lines = Vec::new();
     let mut top = 1;
@@ -123,7 +123,7 @@ fn one_to_25_agents_alone_have_the_planned_geometry() {
 }
 
 #[test]
-fn five_panes_with_different_clis_have_their_titles_and_marks_in_order() {
+fn panes_have_titles_and_marks_in_order() {
     let server = Server::new("five").with_base_indices(1, 1);
     let receipt = receipt(TopRow::Nothing, 5);
     build(&server, &receipt);
@@ -136,7 +136,7 @@ fn five_panes_with_different_clis_have_their_titles_and_marks_in_order() {
 }
 
 #[test]
-fn every_pane_has_its_own_identity_and_a_later_pane_has_none() {
+fn panes_have_their_own_identity_and_panes_opened_later_have_none() {
     let server = Server::new("identity");
     let receipt = receipt(TopRow::SupervisorAndDashboard, 3);
     build(&server, &receipt);
@@ -149,7 +149,7 @@ fn every_pane_has_its_own_identity_and_a_later_pane_has_none() {
         server.ask(&["send-keys", "-t", &pane.id, ask, "Enter"]);
         let token = if id.is_empty() { String::new() } else { format!("t-{id}") };
         let answer = format!("<{id}:{token}:http://127.0.0.1:9119>");
-        wait_until(&format!("pane {} says {answer}", pane.index), || {
+        wait_until(&format!("pane {} prints {answer}", pane.index), || {
             let shown = server.0.capture_pane(&pane.id).unwrap().replace('\n', "");
             shown.contains(&answer).then_some(())
         });
@@ -157,7 +157,7 @@ fn every_pane_has_its_own_identity_and_a_later_pane_has_none() {
 }
 
 #[test]
-fn names_full_of_orders_to_tmux_and_the_shell_are_only_names() {
+fn names_with_tmux_and_shell_syntax_are_typed_literally() {
     let server = Server::new("hostile");
     let dir = tempfile::tempdir().unwrap();
     let place = dir.path().join("it's #(touch pwned) %H $(touch pwned)");
@@ -168,7 +168,7 @@ fn names_full_of_orders_to_tmux_and_the_shell_are_only_names() {
     let branch = "a#(touch${IFS}pwned)$(b)';\"c%H";
     receipt.worktrees[0].branch = BranchName::new(branch).unwrap();
     receipt.worktrees[0].worktree_path.clone_from(&place);
-    // What is printed is not what was typed, wherever the prompt stands.
+    // Prints 42, which the typed command does not contain.
     receipt.worktrees[0].command = Some("echo I-am-$((40 + 2))".into());
     build(&server, &receipt);
     let pane = server.0.panes(&receipt.session_name).unwrap().remove(0);

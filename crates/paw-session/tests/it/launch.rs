@@ -1,4 +1,4 @@
-//! Starts that succeed, and starts that leave nothing behind.
+//! Successful starts, and rollbacks of failed ones.
 
 use std::fs;
 
@@ -16,7 +16,7 @@ fn names(panes: &[(String, std::path::PathBuf)]) -> Vec<&str> {
 }
 
 #[test]
-fn a_bare_session_has_a_worktree_and_a_pane_for_each_branch() {
+fn start_creates_a_worktree_and_a_pane_for_each_branch() {
     let world = World::new("bare");
     let receipt = world.start(&["feat/a", "feat/b"], false);
     assert_eq!(receipt.session_name.as_str(), "paw-app");
@@ -50,7 +50,7 @@ fn a_supervised_session_has_the_supervisor_in_pane_0_the_dashboard_in_pane_1_and
 }
 
 #[test]
-fn a_second_session_of_the_same_name_gets_a_suffix() {
+fn start_appends_a_suffix_if_the_session_name_is_taken() {
     let world = World::new("suffix");
     world.tmux.run(&paw_host::tmux::TmuxCommand::new("new-session").args(["-d", "-s", "paw-app"])).unwrap();
     fs::create_dir_all(world.receipts.dir().path()).unwrap();
@@ -60,14 +60,14 @@ fn a_second_session_of_the_same_name_gets_a_suffix() {
 }
 
 #[test]
-fn an_earlier_worktree_is_taken_over_and_its_branch_is_not_ours_to_delete() {
+fn start_reuses_an_existing_worktree_and_does_not_own_its_branch() {
     let world = World::new("earlier");
     world.repo.git(["worktree", "add", "--quiet", "-b", "feat/a", "../app-feat-a"]);
     let receipt = world.start(&["feat/a", "feat/b"], false);
     assert_eq!(receipt.worktrees.iter().map(|agent| agent.branch_created).collect::<Vec<_>>(), [false, true]);
 }
 
-/// Whatever a start has made is gone, and what was there before is as it was.
+/// Asserts that the start left nothing behind and changed nothing else.
 fn assert_untouched(world: &World, before: &[String], config: &str) {
     assert_eq!(world.beside_the_repository(), before);
     assert!(world.receipts.all().unwrap().receipts.is_empty());
@@ -78,7 +78,7 @@ fn assert_untouched(world: &World, before: &[String], config: &str) {
 }
 
 #[test]
-fn a_worktree_that_cannot_be_made_takes_the_others_with_it() {
+fn start_removes_all_worktrees_if_one_cannot_be_created() {
     let world = World::new("worktree");
     world.repo.git(["branch", "keep"]);
     let plan = world.plan(&["feat/a", "feat/b", "keep"], true).unwrap();
@@ -92,13 +92,13 @@ fn a_worktree_that_cannot_be_made_takes_the_others_with_it() {
 }
 
 #[test]
-fn a_tmux_that_dies_during_the_launch_leaves_nothing_behind() {
+fn start_rolls_back_if_tmux_fails() {
     let world = World::new("tmux-dies");
     world.repo.git(["worktree", "add", "--quiet", "-b", "feat/old", "../app-feat-old"]);
     fs::write(world.root().join("app-feat-old/mine.txt"), "work").unwrap();
     let mut plan = world.plan(&["feat/a", "feat/old"], true).unwrap();
     let config = fs::read_to_string(world.repo().common_dir.join("config")).unwrap();
-    // A name that was free when it was planned.
+    // The name was free when the session was planned.
     world
         .tmux
         .run(&paw_host::tmux::TmuxCommand::new("new-session").args(["-d", "-s", "paw-theirs"]))
@@ -115,11 +115,11 @@ fn a_tmux_that_dies_during_the_launch_leaves_nothing_behind() {
     let keys = Keyring::new(&log, dir.path()).load(&session).unwrap();
     assert!(!format!("{keys:?}").contains("feat-a"), "its tokens are worth nothing");
     let theirs = paw_core::SessionName::new("paw-theirs").unwrap();
-    assert!(world.tmux.has_session(&theirs).unwrap(), "somebody else's session is not ours to end");
+    assert!(world.tmux.has_session(&theirs).unwrap(), "a foreign session must keep running");
 }
 
 #[test]
-fn a_taken_port_is_replaced_by_a_free_one_that_is_written_down() {
+fn start_records_another_port_if_the_configured_one_is_in_use() {
     let mut world = World::new("port");
     let theirs = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     world.config.broker.port = theirs.local_addr().unwrap().port();
@@ -145,7 +145,7 @@ fn send(world: &World, receipt: &paw_core::Receipt, mark: &str) -> paw_host::tmu
 }
 
 #[test]
-fn a_second_start_in_the_same_repository_is_kept_out() {
+fn start_fails_while_another_start_is_running() {
     let world = World::new("busy");
     let held = launch::lock(&world.repo()).unwrap();
     assert!(launch::lock(&world.repo()).unwrap_err().to_string().contains("another `git paw start`"));
@@ -154,7 +154,7 @@ fn a_second_start_in_the_same_repository_is_kept_out() {
 }
 
 #[test]
-fn hostile_branch_names_become_agents_like_any_other() {
+fn start_accepts_branch_names_with_shell_syntax() {
     let world = World::new("hostile");
     let branches =
         ["a;touch${IFS}pwned", "$(touch${IFS}pwned)", "it's\"quoted\"", "ünï/ß", "x#(touch${IFS}pwned)"];
@@ -170,7 +170,7 @@ fn hostile_branch_names_become_agents_like_any_other() {
 }
 
 #[test]
-fn a_repository_whose_path_has_blanks_and_quotes_works() {
+fn start_works_in_a_path_with_spaces_and_quotes() {
     let mut world = World::new("odd-path");
     world.repo = paw_testkit::TestRepo::init(world.root().join("it's my \"app\" $HOME"));
     let receipt = world.start(&["feat/a"], true);
@@ -179,7 +179,7 @@ fn a_repository_whose_path_has_blanks_and_quotes_works() {
 }
 
 #[test]
-fn new_worktrees_are_made_ready_and_a_setup_that_fails_is_said() {
+fn start_runs_setup_in_new_worktrees_and_reports_failures() {
     use paw_worktree::{Preparation, setup};
     let mut world = World::new("setup");
     world.config.worktree.setup_commands = vec!["test \"$(git branch --show-current)\" != feat/b".into()];
@@ -193,7 +193,7 @@ fn new_worktrees_are_made_ready_and_a_setup_that_fails_is_said() {
 }
 
 #[test]
-fn every_agent_is_briefed_and_has_its_first_words_waiting() {
+fn start_installs_briefings_and_queues_boot_prompts() {
     let world = World::new("briefed");
     let plan = world.plan(&["feat/a"], true).unwrap();
     let receipt = world.launch(&plan).unwrap().receipt;
@@ -206,7 +206,7 @@ fn every_agent_is_briefed_and_has_its_first_words_waiting() {
 }
 
 #[test]
-fn an_agent_without_spec_and_broker_waits_for_its_user() {
+fn start_queues_no_boot_prompt_without_spec_and_broker() {
     let world = World::new("unbriefed");
     let receipt = world.start(&["feat/a"], false);
     assert_eq!(receipt.worktrees[0].pending_boot_prompt, None);

@@ -1,4 +1,4 @@
-//! What panes have printed: found again, read as text, pruned.
+//! Logs of panes: found by name, converted to text, pruned.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,13 +17,13 @@ fn strip(bytes: &[u8]) -> String {
     text
 }
 
-/// Lines without the blanks at their ends, and without the empty ones at the end.
+/// Lines without trailing spaces, and without empty lines at the end.
 fn lines(text: &str) -> Vec<&str> {
     text.trim_end().lines().map(str::trim_end).collect()
 }
 
 #[test]
-fn screens_of_real_clis_read_as_they_looked() {
+fn stripped_logs_of_real_clis_match_their_screens() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/screens");
     let mut seen = 0;
     for entry in fs::read_dir(&dir).unwrap() {
@@ -40,9 +40,9 @@ fn screens_of_real_clis_read_as_they_looked() {
     assert_eq!(seen, 6);
 }
 
-/// The real terminal is the judge of what a line looks like after all that was done to it.
+/// Compares with a real terminal.
 #[test]
-fn a_line_reads_as_tmux_shows_it() {
+fn stripped_line_matches_what_tmux_shows() {
     let streams = [
         "10%\r20%\r100%\r\n",
         "progress 99%\rdone\x1b[K\r\n",
@@ -75,7 +75,7 @@ fn a_line_reads_as_tmux_shows_it() {
     assert_eq!(lines(&stripped), lines(&screen));
 }
 
-/// A repository's directory with logs of two sessions; the second one wrote last.
+/// A repository with logs of two sessions; the second one is newer.
 struct World {
     sandbox: Sandbox,
     dir: PathBuf,
@@ -114,18 +114,18 @@ impl World {
         all.map(|log| log.path.strip_prefix(&self.dir).unwrap().display().to_string()).collect()
     }
 
-    fn prune(&self, limits: LogLimits, living: &[&str]) -> usize {
-        let living: Vec<_> = living.iter().map(|name| SessionName::new(*name).unwrap()).collect();
+    fn prune(&self, limits: LogLimits, running: &[&str]) -> usize {
+        let running: Vec<_> = running.iter().map(|name| SessionName::new(*name).unwrap()).collect();
         let root = self.sandbox.root().join("app");
         let now = Timestamp::try_from(SystemTime::now()).unwrap();
-        let pruned = prune::prune(&root, &self.dir, limits, now, &living).unwrap();
+        let pruned = prune::prune(&root, &self.dir, limits, now, &running).unwrap();
         assert_eq!(pruned.problems, Vec::<String>::new());
         pruned.files.len()
     }
 }
 
 #[test]
-fn a_log_is_found_by_branch_by_stem_and_by_file_name_in_the_newest_session() {
+fn log_is_found_by_branch_stem_and_file_name_in_the_newest_session() {
     let world = World::new();
     for wanted in ["feat/add-auth", "feat--add-auth", "feat--add-auth.log"] {
         assert_eq!(world.found(wanted, None).unwrap(), "new", "{wanted}");
@@ -136,7 +136,7 @@ fn a_log_is_found_by_branch_by_stem_and_by_file_name_in_the_newest_session() {
 }
 
 #[test]
-fn a_log_that_is_not_there_is_an_error_that_names_those_that_are() {
+fn missing_log_is_an_error_that_lists_the_available_ones() {
     let world = World::new();
     let error = world.found("nope", None).unwrap_err().report().to_string();
     assert!(
@@ -151,7 +151,7 @@ fn a_log_that_is_not_there_is_an_error_that_names_those_that_are() {
 }
 
 #[test]
-fn a_long_branch_is_found_although_its_file_cannot_carry_its_name() {
+fn log_of_a_long_branch_is_found_by_the_full_branch() {
     let world = World::new();
     let branch = "x/".repeat(200) + "end";
     let file = LogOwner::Agent(branch.parse().unwrap()).file_name();
@@ -160,7 +160,7 @@ fn a_long_branch_is_found_although_its_file_cannot_carry_its_name() {
 }
 
 #[test]
-fn links_are_no_logs() {
+fn links_in_the_log_directory_are_ignored() {
     let world = World::new();
     let outside = world.sandbox.write("outside/secret.log", "secret");
     std::os::unix::fs::symlink(&outside, world.dir.join("paw-app-2/linked.log")).unwrap();
@@ -172,7 +172,7 @@ fn links_are_no_logs() {
 }
 
 #[test]
-fn old_logs_go_and_so_does_the_directory_they_leave_empty() {
+fn prune_deletes_old_logs_and_empty_directories() {
     let world = World::new();
     assert_eq!(world.prune(LogLimits::configured(0, 14), &[]), 1);
     assert_eq!(world.left().len(), 3);
@@ -181,7 +181,7 @@ fn old_logs_go_and_so_does_the_directory_they_leave_empty() {
 }
 
 #[test]
-fn the_oldest_logs_go_until_the_rest_is_small_enough() {
+fn prune_deletes_the_oldest_logs_until_the_size_limit_is_met() {
     let world = World::new();
     assert_eq!(world.prune(LogLimits { bytes: Some(10), age: None }, &[]), 2);
     assert_eq!(world.left(), ["paw-app-2/feat-add-auth.log", "paw-app-2/~supervisor.log"]);
@@ -189,21 +189,21 @@ fn the_oldest_logs_go_until_the_rest_is_small_enough() {
 }
 
 #[test]
-fn a_session_that_lives_keeps_its_logs() {
+fn prune_keeps_logs_of_running_sessions() {
     let world = World::new();
     assert_eq!(world.prune(LogLimits { bytes: Some(0), age: None }, &["paw-app-2"]), 1);
     assert_eq!(world.left().len(), 3);
 }
 
 #[test]
-fn without_limits_everything_stays() {
+fn prune_without_limits_keeps_everything() {
     let world = World::new();
     assert_eq!(world.prune(LogLimits::configured(0, 0), &[]), 0);
     assert_eq!(world.left().len(), 4);
 }
 
 #[test]
-fn a_repository_cannot_have_logs_deleted_that_are_elsewhere() {
+fn prune_deletes_nothing_outside_of_the_repository() {
     let world = World::new();
     let elsewhere = world.sandbox.write("home/mail/inbox.log", "precious");
     let root = world.sandbox.root().join("app");
@@ -218,7 +218,7 @@ fn a_repository_cannot_have_logs_deleted_that_are_elsewhere() {
 }
 
 #[test]
-fn a_log_of_many_megabytes_is_read_in_pieces_and_whole() {
+fn large_log_is_copied_completely_in_chunks() {
     let world = World::new();
     let line = "\x1b[32mcompiling\x1b[0m something\r\n";
     let path = world.write("paw-app-2", "big.log", &line.repeat(200_000), 0);
@@ -228,7 +228,7 @@ fn a_log_of_many_megabytes_is_read_in_pieces_and_whole() {
 }
 
 #[test]
-fn a_reader_who_goes_away_is_no_error() {
+fn copying_a_log_to_a_closed_pipe_is_not_an_error() {
     struct Gone;
     impl std::io::Write for Gone {
         fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {

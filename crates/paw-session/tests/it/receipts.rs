@@ -94,7 +94,7 @@ fn find_session_returns_none_for_unknown_repo() {
 }
 
 #[test]
-fn a_repository_is_found_under_every_name_of_its_path() {
+fn receipt_is_found_through_a_linked_path() {
     let (dir, receipts) = place();
     let (real, link) = (dir.path().join("real"), dir.path().join("link"));
     fs::create_dir(&real).unwrap();
@@ -104,7 +104,7 @@ fn a_repository_is_found_under_every_name_of_its_path() {
 }
 
 #[test]
-fn of_two_receipts_for_one_repository_the_running_one_is_taken() {
+fn receipt_of_a_running_session_is_preferred() {
     let (_dir, receipts) = place();
     let running = receipt("paw-b", "/code/app");
     let mut stopped = receipt("paw-c", "/code/app");
@@ -131,7 +131,7 @@ fn delete_nonexistent_is_idempotent() {
 }
 
 #[test]
-fn a_damaged_receipt_is_skipped_and_named_and_never_deleted() {
+fn damaged_receipt_is_reported_and_never_deleted() {
     let (dir, receipts) = place();
     save(&receipts, &receipt("paw-good", "/code/good"));
     let bad = dir.path().join("sessions/paw-bad.json");
@@ -148,14 +148,14 @@ fn a_damaged_receipt_is_skipped_and_named_and_never_deleted() {
 }
 
 #[test]
-fn a_receipt_of_a_newer_version_for_this_repository_is_an_error_that_leaves_the_file_alone() {
+fn receipt_of_a_newer_version_is_an_error_and_stays_unchanged() {
     let (dir, receipts) = place();
     save(&receipts, &receipt("paw-app", "/code/app"));
     let file = dir.path().join("sessions/paw-app.json");
     let newer = fs::read_to_string(&file).unwrap().replace("\"format\": 1", "\"format\": 7");
     fs::write(&file, &newer).unwrap();
     let error = receipts.find_for_repo(Path::new("/code/app")).unwrap_err().to_string();
-    assert!(error.contains("paw-app.json") && error.contains("newer version"), "{error}");
+    assert!(error.contains("paw-app.json") && error.contains("newer git-paw"), "{error}");
     assert_eq!(receipts.find_for_repo(Path::new("/code/other")).unwrap(), None);
     assert!(
         receipts
@@ -166,7 +166,7 @@ fn a_receipt_of_a_newer_version_for_this_repository_is_an_error_that_leaves_the_
 }
 
 #[test]
-fn two_changes_at_once_lose_neither() {
+fn concurrent_receipt_updates_are_both_kept() {
     let (_dir, receipts) = place();
     save(&receipts, &receipt("paw-app", "/code/app"));
     std::thread::scope(|scope| {
@@ -182,21 +182,21 @@ fn two_changes_at_once_lose_neither() {
     assert_eq!(receipts.load(&name("paw-app")).unwrap().unwrap().worktrees.len(), 22);
 }
 
-/// Starts an update and runs `beside` while its closure is being executed.
-fn during_an_update(receipts: &Receipts, beside: impl FnOnce() + Send) {
+/// Starts an update and runs `concurrent` while its closure is running.
+fn during_an_update(receipts: &Receipts, concurrent: impl FnOnce() + Send) {
     let (begun, has_begun) = mpsc::channel();
     let (done, is_done) = mpsc::channel();
     thread::scope(|scope| {
         scope.spawn(move || {
             has_begun.recv().unwrap();
-            beside();
+            concurrent();
             // The update may have stopped waiting.
             let _ = done.send(());
         });
         let change = |receipt: &mut Receipt| {
             receipt.mouse = false;
             begun.send(()).unwrap();
-            // With locking this times out: what runs beside the update waits for it.
+            // With locking this times out, because the concurrent operation waits for the update.
             let _ = is_done.recv_timeout(Duration::from_millis(300));
         };
         receipts.update(&name("paw-app"), &receipts.lock().unwrap(), change).unwrap();
@@ -204,7 +204,7 @@ fn during_an_update(receipts: &Receipts, beside: impl FnOnce() + Send) {
 }
 
 #[test]
-fn a_receipt_deleted_during_an_update_stays_deleted() {
+fn receipt_deleted_during_an_update_stays_deleted() {
     let (_dir, receipts) = place();
     save(&receipts, &receipt("paw-app", "/code/app"));
     during_an_update(&receipts, || delete(&receipts, &name("paw-app")));
@@ -212,7 +212,7 @@ fn a_receipt_deleted_during_an_update_stays_deleted() {
 }
 
 #[test]
-fn a_receipt_saved_during_an_update_is_not_overwritten_by_it() {
+fn receipt_saved_during_an_update_is_not_overwritten() {
     let (_dir, receipts) = place();
     save(&receipts, &receipt("paw-app", "/code/app"));
     let newer = receipt("paw-app", "/code/moved");
@@ -221,7 +221,7 @@ fn a_receipt_saved_during_an_update_is_not_overwritten_by_it() {
 }
 
 #[test]
-fn an_update_of_a_deleted_receipt_does_nothing() {
+fn updating_a_deleted_receipt_does_nothing() {
     let (_dir, receipts) = place();
     save(&receipts, &receipt("paw-app", "/code/app"));
     delete(&receipts, &name("paw-app"));
@@ -235,7 +235,7 @@ fn an_update_of_a_deleted_receipt_does_nothing() {
 }
 
 #[test]
-fn a_receipt_is_readable_by_its_owner_alone() {
+fn receipt_is_readable_only_by_its_owner() {
     use std::os::unix::fs::PermissionsExt as _;
     let (dir, receipts) = place();
     save(&receipts, &receipt("paw-app", "/code/app"));

@@ -1,4 +1,4 @@
-//! Sessions that were there before, after each way to die.
+//! Recovery of sessions after a crash, a stop and a pause.
 
 use std::fs;
 
@@ -16,7 +16,7 @@ fn marks(world: &World, receipt: &Receipt) -> Vec<String> {
 }
 
 #[test]
-fn after_tmux_kill_server_everything_is_built_again_from_the_receipt() {
+fn recovery_rebuilds_the_session_after_tmux_kill_server() {
     let mut world = World::new("kill-server");
     world.config.logging =
         Some(paw_core::config::LoggingConfig { enabled: true, ..paw_core::config::LoggingConfig::default() });
@@ -77,7 +77,7 @@ fn session_recovery_recreates_dashboard_pane_when_broker_was_enabled() {
 }
 
 #[test]
-fn a_worktree_that_was_deleted_by_hand_is_made_again() {
+fn recovery_recreates_a_deleted_worktree() {
     let world = World::new("deleted");
     let started = world.start(&["feat/a", "feat/b"], false);
     world.tmux.kill_session(&started.session_name).unwrap();
@@ -89,7 +89,7 @@ fn a_worktree_that_was_deleted_by_hand_is_made_again() {
 }
 
 #[test]
-fn a_worktree_that_cannot_be_made_again_leaves_the_receipt_as_it_was() {
+fn failed_recovery_of_a_worktree_leaves_the_receipt_unchanged() {
     let world = World::new("cannot");
     let started = world.start(&["feat/a", "feat/b"], false);
     world.tmux.kill_session(&started.session_name).unwrap();
@@ -103,8 +103,8 @@ fn a_worktree_that_cannot_be_made_again_leaves_the_receipt_as_it_was() {
 }
 
 #[test]
-fn a_recovery_that_is_taken_back_keeps_what_conversations_the_agents_were_in() {
-    let world = World::new("taken-back");
+fn failed_recovery_keeps_the_recorded_conversations() {
+    let world = World::new("rolled-back");
     let mut stopped = world.start(&["feat/a"], false);
     world.tmux.kill_session(&stopped.session_name).unwrap();
     let record = json!({"hook_event_name": "UserPromptSubmit", "session_id": "c-1"});
@@ -122,7 +122,7 @@ fn a_recovery_that_is_taken_back_keeps_what_conversations_the_agents_were_in() {
 }
 
 #[test]
-fn a_name_that_somebody_else_has_by_now_is_left_to_them() {
+fn recovery_uses_another_name_if_a_foreign_session_has_taken_it() {
     let world = World::new("renamed");
     let started = world.start(&["feat/a"], true);
     world.tmux.kill_session(&started.session_name).unwrap();
@@ -136,7 +136,7 @@ fn a_name_that_somebody_else_has_by_now_is_left_to_them() {
 }
 
 #[test]
-fn what_a_stop_has_left_half_done_is_ended_first() {
+fn recovery_ends_a_tmux_session_left_by_an_interrupted_stop() {
     let world = World::new("half-stopped");
     let mut started = world.start(&["feat/a"], false);
     world.wait_for(&started.session_name, "feat-a", "agent in");
@@ -148,7 +148,7 @@ fn what_a_stop_has_left_half_done_is_ended_first() {
 }
 
 #[test]
-fn an_old_receipt_without_ids_and_lines_is_built_again() {
+fn recovery_accepts_an_old_receipt_without_ids_and_commands() {
     let world = World::new("old");
     let mut started = world.start(&["feat/a"], false);
     world.tmux.kill_session(&started.session_name).unwrap();
@@ -160,26 +160,26 @@ fn an_old_receipt_without_ids_and_lines_is_built_again() {
 }
 
 #[test]
-fn after_a_pause_only_the_dashboard_is_started_again() {
+fn resume_after_a_pause_restarts_only_the_dashboard() {
     let world = World::new("paused");
     let mut started = world.start(&["feat/a"], true);
     world.wait_for(&started.session_name, "dashboard", "dashboard in");
     world.wait_for(&started.session_name, "feat-a", "agent in");
     let before = world.tmux.panes_with(&started.session_name, "@paw_agent").unwrap();
     let (dashboard, _) = before.iter().find(|(_, mark)| mark == "dashboard").unwrap();
-    // As a pause leaves it: a shell, and perhaps half a line in it.
+    // A pause leaves a shell, perhaps with half-typed input.
     world.tmux.run(&TmuxCommand::new("send-keys").args(["-t", dashboard, "C-c", "clear", "Enter"])).unwrap();
     started.status = SessionStatus::Paused;
     world.receipts.save(&started, &world.receipts.lock().unwrap()).unwrap();
     assert_eq!(world.running().status(&started), SessionStatus::Paused);
-    let resumed = recover::resume(world.doors(), &started).unwrap();
+    let resumed = recover::resume(world.services(), &started).unwrap();
     assert_eq!(resumed.status, SessionStatus::Active);
     assert_eq!(world.tmux.panes_with(&started.session_name, "@paw_agent").unwrap(), before);
     world.wait_for(&started.session_name, "dashboard", "dashboard in");
 }
 
 #[test]
-fn a_dashboard_whose_pane_is_gone_gets_a_new_one_in_its_place() {
+fn resume_recreates_a_closed_dashboard_pane() {
     for (name, supervised) in [("gone-supervised", true), ("gone-bare", false)] {
         let mut world = World::new(name);
         world.config.broker.enabled = true;
@@ -189,14 +189,14 @@ fn a_dashboard_whose_pane_is_gone_gets_a_new_one_in_its_place() {
         let (dashboard, _) = panes.iter().find(|(_, mark)| mark == "dashboard").unwrap();
         world.tmux.run(&TmuxCommand::new("kill-pane").args(["-t", dashboard])).unwrap();
         started.status = SessionStatus::Paused;
-        recover::resume(world.doors(), &started).unwrap();
+        recover::resume(world.services(), &started).unwrap();
         assert_eq!(marks(&world, &started), before);
         world.wait_for(&started.session_name, "dashboard", "dashboard in");
     }
 }
 
 #[test]
-fn a_supervisor_begins_anew_and_is_told_its_task_again() {
+fn recovered_supervisor_starts_a_new_conversation_with_its_boot_prompt() {
     let world = World::new("supervisor");
     let mut started = world.start(&["feat/a"], true);
     world.tmux.kill_session(&started.session_name).unwrap();
@@ -208,6 +208,5 @@ fn a_supervisor_begins_anew_and_is_told_its_task_again() {
     let supervisor = recovered.supervisor.unwrap();
     assert!(supervisor.boot_prompt.is_some());
     assert_eq!(supervisor.pending_boot_prompt, supervisor.boot_prompt);
-    // What it is started with is shown with a mark at its end.
     world.wait_for(&recovered.session_name, "supervisor", "app with .");
 }

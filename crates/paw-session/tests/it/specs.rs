@@ -130,7 +130,7 @@ fn spec_kit_features_become_parallel_tasks_and_one_worktree_for_the_rest_of_the_
          ## Your Task\n\n003-user-list, phase 2 (Core):\n\n- T011 Wire both\n- T012 Test both\n\n\
          Do not edit the checkboxes in tasks.md, because other agents use the same list."
     );
-    assert!(scan.entries[0].prompt.contains("- T009 Create the User model\n\nLeave"));
+    assert!(scan.entries[0].prompt.contains("- T009 Create the User model\n\nDo not edit"));
     assert_eq!(
         scan.warnings,
         [
@@ -155,7 +155,7 @@ fn open_plans_of_superpowers_become_specs() {
 }
 
 #[test]
-fn a_configured_directory_is_used_for_everything() {
+fn configured_spec_directory_is_scanned_for_every_format() {
     let place = Place::new(&[("work/changes/x/tasks.md", "do it\n"), ("specs/y/tasks.md", "not this\n")]);
     let scan = place.try_scan(None, Some("work/changes")).unwrap();
     assert_eq!(rows(&scan), [("x", "x", "spec/x")]);
@@ -165,7 +165,7 @@ fn a_configured_directory_is_used_for_everything() {
 }
 
 #[test]
-fn a_directory_that_is_missing_or_elsewhere_is_an_error_that_says_what_to_do() {
+fn missing_or_outside_spec_directory_is_an_error_with_a_hint() {
     let place = Place::new(&[("specs.txt", "a file\n")]);
     let error = PawError::from(place.try_scan(None, None).unwrap_err());
     assert!(error.code() == ErrorCode::FailedPrecondition && error.exit_code() == 1);
@@ -179,7 +179,7 @@ fn a_directory_that_is_missing_or_elsewhere_is_an_error_that_says_what_to_do() {
 }
 
 #[test]
-fn two_specs_that_give_one_branch_are_an_error_before_anything_happens() {
+fn specs_with_the_same_branch_are_an_error() {
     let place = Place::new(&[
         ("specs/a.md", "---\npaw_status: pending\npaw_branch: same\n---\n"),
         ("specs/same.md", "---\npaw_status: pending\n---\n"),
@@ -197,7 +197,7 @@ fn two_specs_that_give_one_branch_are_an_error_before_anything_happens() {
 }
 
 #[test]
-fn hostile_names_are_passed_over_with_a_reason_and_the_rest_is_used() {
+fn specs_with_invalid_names_are_skipped_with_a_warning() {
     let place = Place::new(&[
         ("specs/good/tasks.md", "do it\n"),
         ("specs/überblick-日本/tasks.md", "do it\n"),
@@ -222,7 +222,7 @@ fn hostile_names_are_passed_over_with_a_reason_and_the_rest_is_used() {
 }
 
 #[test]
-fn nothing_outside_of_the_directory_is_read_and_nothing_endless() {
+fn spec_scan_does_not_leave_its_directory_or_read_pipes() {
     let place = Place::new(&[
         ("secret/tasks.md", "a secret\n"),
         ("specs/linked/tasks.md", "do it\n"),
@@ -248,7 +248,7 @@ fn nothing_outside_of_the_directory_is_read_and_nothing_endless() {
         ("do \u{fffd} it", Some("aider"))
     );
     for part in [
-        "'out': it leads out",
+        "'out': skipped: it is a link out",
         "huge/tasks.md': not read: it is larger",
         "pipe/tasks.md': not read: it is not a file",
     ] {
@@ -256,14 +256,14 @@ fn nothing_outside_of_the_directory_is_read_and_nothing_endless() {
     }
 }
 
-/// A pipe that nobody writes to.
+/// A pipe without a writer.
 fn make_pipe(path: &std::path::Path) {
     let made = std::process::Command::new("mkfifo").arg(path).status().unwrap();
     assert!(made.success());
 }
 
 #[test]
-fn uncommitted_specs_are_found_whether_changed_new_staged_or_ignored() {
+fn uncommitted_specs_include_modified_new_staged_and_ignored_ones() {
     let place = Place::new(&[
         (".gitignore", "/specs/ignored/\n"),
         ("specs/clean/tasks.md", "x\n"),
@@ -280,13 +280,13 @@ fn uncommitted_specs_are_found_whether_changed_new_staged_or_ignored() {
     place.repo.write("specs/ignored/tasks.md", "x\n");
     place.repo.write("elsewhere.txt", "x\n");
     let scan = place.scan(SpecFormat::Openspec);
-    assert_eq!(scan.warnings.len(), 1, "the name '*' is no branch: {:?}", scan.warnings);
+    assert_eq!(scan.warnings.len(), 1, "'*' is not a valid branch: {:?}", scan.warnings);
     let open = specs::find_uncommitted(&place.repo.root, &scan.entries).unwrap();
     assert_eq!(open, ["changed", "clean-not", "ignored", "staged"]);
 }
 
 #[test]
-fn without_any_commit_every_spec_is_uncommitted() {
+fn every_spec_is_uncommitted_in_a_repository_without_commits() {
     let sandbox = Sandbox::new();
     let root = sandbox.root().join("new");
     fs::create_dir_all(root.join("specs/a")).unwrap();
@@ -298,7 +298,7 @@ fn without_any_commit_every_spec_is_uncommitted() {
 }
 
 #[test]
-fn specs_in_a_submodule_are_not_in_a_new_worktree() {
+fn specs_in_a_submodule_are_uncommitted() {
     let sandbox = Sandbox::new();
     let plans = sandbox.repo("plans");
     plans.commit_file("a/tasks.md", "x\n", "plans");
@@ -309,7 +309,7 @@ fn specs_in_a_submodule_are_not_in_a_new_worktree() {
 }
 
 #[test]
-fn one_feature_of_two_with_the_same_task_can_still_be_started() {
+fn spec_kit_feature_can_be_started_although_another_has_the_same_task() {
     let tasks = "- [ ] T001 [P] Create the project\n";
     let place =
         Place::new(&[(".specify/specs/001-a/tasks.md", tasks), (".specify/specs/002-b/tasks.md", tasks)]);

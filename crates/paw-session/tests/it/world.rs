@@ -1,4 +1,4 @@
-//! A repository, a registry, receipts and a private tmux server, thrown away at the end.
+//! A temporary repository, registry, receipts directory and tmux server.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub(crate) struct World {
     pub(crate) worktrees: Worktrees,
     pub(crate) receipts: Receipts,
     pub(crate) tmux: Tmux,
-    /// What stands in for our own program in panes.
+    /// Replaces the git-paw executable in panes.
     pub(crate) program: PathBuf,
 }
 
@@ -65,7 +65,7 @@ impl World {
         self.dir.path().canonicalize().unwrap()
     }
 
-    pub(crate) fn doors(&self) -> LaunchServices<'_> {
+    pub(crate) fn services(&self) -> LaunchServices<'_> {
         LaunchServices {
             worktrees: &self.worktrees,
             receipts: &self.receipts,
@@ -113,7 +113,7 @@ impl World {
             unattended: false,
             rebase: true,
         };
-        let running = RunningSessions::load(self.doors()).unwrap();
+        let running = RunningSessions::load(self.services()).unwrap();
         let listing = self.receipts.all()?;
         let taken = |name: &SessionName| running.has_name(name) || listing.has_name(name);
         Ok(plan::plan(&request, &site, taken, Path::exists)?)
@@ -128,29 +128,29 @@ impl World {
         plan: &SessionPlan,
         preparation: &Preparation,
     ) -> Result<LaunchedSession, LaunchError> {
-        let wishes = LaunchOptions {
+        let options = LaunchOptions {
             config: &self.config,
             config_dir: &self.root().join("config"),
             preparation,
             now: now(),
         };
-        launch::launch(self.doors(), plan, wishes, &|_| {})
+        launch::launch(self.services(), plan, options, &|_| {})
     }
 
-    /// A session that runs.
+    /// Starts a session.
     pub(crate) fn start(&self, branches: &[&str], supervised: bool) -> Receipt {
         self.launch(&self.plan(branches, supervised).unwrap()).unwrap().receipt
     }
 
     pub(crate) fn running(&self) -> RunningSessions {
-        RunningSessions::load(self.doors()).unwrap()
+        RunningSessions::load(self.services()).unwrap()
     }
 
     pub(crate) fn recover(&self, receipt: &Receipt) -> Result<LaunchedSession, LaunchError> {
         let (repo, config_dir) = (self.repo(), self.root().join("config"));
         let briefings =
             BriefingContext { repo: &repo, config: &self.config, config_dir: &config_dir, spec: &|_| None };
-        let around = RecoveryContext {
+        let context = RecoveryContext {
             repo: &repo,
             briefings,
             broker: &self.config.broker,
@@ -159,10 +159,10 @@ impl World {
             running: &self.running(),
             now: now(),
         };
-        recover::recover(self.doors(), receipt, around)
+        recover::recover(self.services(), receipt, context)
     }
 
-    /// The panes of a session: what they are and where.
+    /// The marks and directories of a session's panes.
     pub(crate) fn panes(&self, session: &SessionName) -> Vec<(String, PathBuf)> {
         let marks = self.tmux.panes_with(session, "@paw_agent").unwrap();
         let panes = self.tmux.panes(session).unwrap();
@@ -179,7 +179,7 @@ impl World {
         });
     }
 
-    /// Everything in the directory of the world, except what git and we keep of history.
+    /// All files of the world, except git's and our history.
     pub(crate) fn beside_the_repository(&self) -> Vec<String> {
         let mut names: Vec<_> = fs::read_dir(self.root())
             .unwrap()
@@ -191,7 +191,7 @@ impl World {
     }
 }
 
-/// Starts a server whose panes do not read whatever the shell of this machine's user reads at its start.
+/// Starts a tmux server whose shells do not read the user's startup files.
 pub(crate) fn use_plain_shells(tmux: &Tmux) {
     let keeper = TmuxCommand::new("new-session").args(["-d", "-s", "keeper", "-x", "80", "-y", "24", "sh"]);
     let plain = TmuxCommand::new("set-option").args(["-g", "default-command", "sh"]);

@@ -69,9 +69,9 @@ fn inserting_a_region_removes_duplicate_regions() {
 #[test]
 fn region_without_an_end_mark_loses_only_its_start_mark() {
     let file = format!("a\n{START}\nours or theirs\n");
-    let taken = remove(file.as_bytes());
-    assert!(taken.unfinished);
-    assert_eq!(taken.bytes.unwrap(), b"a\nours or theirs\n");
+    let removed = remove(file.as_bytes());
+    assert!(removed.unfinished);
+    assert_eq!(removed.bytes.unwrap(), b"a\nours or theirs\n");
     let put = insert(Some(file.as_bytes()), "new");
     assert!(put.unfinished);
     assert_eq!(put.bytes, format!("a\nours or theirs\n{START}\nnew\n{END}\n").as_bytes());
@@ -80,9 +80,9 @@ fn region_without_an_end_mark_loses_only_its_start_mark() {
 #[test]
 fn region_without_an_end_mark_does_not_extend_to_the_next_end_mark() {
     let file = format!("{START}\nkeep\n{START}\nold\n{END}\nbelow\n{END}\n");
-    let taken = remove(file.as_bytes());
-    assert!(taken.unfinished);
-    assert_eq!(taken.bytes.unwrap(), b"keep\nbelow\n");
+    let removed = remove(file.as_bytes());
+    assert!(removed.unfinished);
+    assert_eq!(removed.bytes.unwrap(), b"keep\nbelow\n");
 }
 
 #[test]
@@ -127,9 +127,9 @@ proptest! {
         let file = remove(&file).bytes.unwrap_or_default();
         let bytes = insert(Some(&file), &text).bytes;
         prop_assert!(is_marked(&bytes));
-        let taken = remove(&bytes);
-        prop_assert_eq!(taken.bytes, Some(file));
-        prop_assert!(!taken.unfinished);
+        let removed = remove(&bytes);
+        prop_assert_eq!(removed.bytes, Some(file));
+        prop_assert!(!removed.unfinished);
     }
 
     #[test]
