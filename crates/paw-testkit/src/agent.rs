@@ -1,4 +1,4 @@
-//! A scripted AI CLI: it has an input, takes pastes and asks for approvals, and needs no model.
+//! A scripted AI CLI without a model: it draws a prompt, accepts pastes and asks for approvals.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,11 +11,11 @@ const PROGRAM: &str = include_str!("fake-agent.bash");
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgentLook {
     Claude,
-    /// As a CLI that nobody knows.
+    /// An unknown CLI.
     Plain,
 }
 
-/// An agent that was installed in a sandbox, and what became of it.
+/// An agent in a sandbox.
 #[derive(Debug)]
 pub struct FakeAgent {
     pub program: PathBuf,
@@ -23,9 +23,9 @@ pub struct FakeAgent {
 }
 
 impl Sandbox {
-    /// Puts an AI CLI on the sandbox's PATH. `steps` happen before its input appears: `wait` (for [`FakeAgent::go`]),
-    /// `trust` (a dialog), `die`. What it does then stands in its prompts: `[[bash:cargo test ; say:done ; wait ; die]]`.
-    /// After `limit:in 5s` it does nothing until its next prompt, and then what is left.
+    /// Installs an AI CLI in the sandbox. It runs `steps` before its prompt appears: `wait` (for [`FakeAgent::go`]), `trust`
+    /// (a dialog), `die`. Prompts contain its further actions: `[[bash:cargo test ; say:done ; wait ; die]]`. After
+    /// `limit:in 5s` it waits for the next prompt and then runs the remaining actions.
     pub fn install_agent(&self, name: &str, look: AgentLook, steps: &str) -> FakeAgent {
         let dir = self.root().join("agents").join(name);
         fs::create_dir_all(&dir).expect("a directory for the agent");
@@ -34,7 +34,7 @@ impl Sandbox {
             AgentLook::Claude => "claude",
             AgentLook::Plain => "plain",
         };
-        // tmux names a program by its first word, and a shell would be taken for one.
+        // tmux shows the name in argv[0]; with `bash` the pane would look like a plain shell.
         let wrapper = format!(
             "#!/usr/bin/env bash\nexport FAKE_AGENT_DIR='{}' FAKE_AGENT_LOOK={look} FAKE_AGENT_STEPS='{steps}'\n\
              exec -a {name} bash '{}' \"$@\"\n",
@@ -46,17 +46,17 @@ impl Sandbox {
 }
 
 impl FakeAgent {
-    /// Ends its waiting.
+    /// Lets a waiting agent continue.
     pub fn go(&self) {
         fs::write(self.dir.join("go"), "").expect("a file for the agent");
     }
 
-    /// What was submitted so far, in its order.
+    /// The submitted prompts, in order.
     pub fn prompts(&self) -> Vec<String> {
         (1..).map_while(|n| fs::read_to_string(self.dir.join(format!("prompt-{n}"))).ok()).collect()
     }
 
-    /// What happened so far: `ready`, `paste`, `submitted 1`, `asked …`, `allowed …`, `denied …`, `key x`, …
+    /// The events so far: `ready`, `paste`, `submitted 1`, `asked …`, `allowed …`, `denied …`, `key x`, …
     pub fn events(&self) -> Vec<String> {
         let events = fs::read_to_string(self.dir.join("events")).unwrap_or_default();
         events.lines().map(str::to_owned).collect()

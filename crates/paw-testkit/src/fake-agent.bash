@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# An AI coding CLI without a model: it draws an input, takes pastes, asks before it runs something, and does what the
-# prompt says between double brackets: [[bash:cargo test ; say:done ; die]].
+# An AI coding CLI without a model: it draws a prompt, accepts pastes, asks before it runs a command, and runs the actions
+# between double brackets in a prompt: [[bash:cargo test ; say:done ; die]].
 #
-# FAKE_AGENT_DIR    where it keeps what happened: prompt-1, prompt-2, …, events
-# FAKE_AGENT_LOOK   claude, or plain for a CLI that nobody knows
-# FAKE_AGENT_STEPS  what happens before the input appears: wait (for the file `go`), trust, die
+# FAKE_AGENT_DIR    its record: prompt-1, prompt-2, …, events
+# FAKE_AGENT_LOOK   claude, or plain for an unknown CLI
+# FAKE_AGENT_STEPS  steps before the prompt appears: wait (for the file `go`), trust, die
 
 dir=$FAKE_AGENT_DIR look=$FAKE_AGENT_LOOK
 transcript=() input='' rest='' pasted=0 prompts=0 footer='? for shortcuts'
@@ -101,7 +101,7 @@ work() {
             until [[ -e $dir/go ]]; do sleep 0.02; done
             ;;
         limit:*)
-            # What is left is done when it is told to go on.
+            # The rest runs after the next prompt.
             transcript+=($'  ⎿ \u00a0'"You've hit your session limit · resets ${step#limit:}")
             rest=$plan
             event "limited ${step#limit:}"

@@ -1,13 +1,13 @@
-//! What tests stand on: a sandbox with its own home, its own tmux server, its own PATH and real repositories.
+//! Test support: a sandbox with its own home directory, tmux server, PATH and real repositories.
 //!
-//! Nothing here imitates git or tmux. Programs are faked by tiny real ones ([`Sandbox::install_program`]), an AI CLI by
-//! one with a screen ([`Sandbox::install_agent`]).
+//! git and tmux are real. Other programs are replaced by small scripts ([`Sandbox::install_program`]), AI CLIs by a scripted
+//! one that draws a screen ([`Sandbox::install_agent`]).
 #![expect(
     clippy::disallowed_methods,
     clippy::expect_used,
     clippy::missing_panics_doc,
     clippy::panic,
-    reason = "a test that cannot set itself up has to stop"
+    reason = "a failed test setup has to panic"
 )]
 
 mod agent;

@@ -1,4 +1,4 @@
-//! Real repositories, made by real git, deaf to the configuration of whoever runs the tests.
+//! Real repositories, isolated from the user's git configuration.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,14 +12,14 @@ pub struct TestRepo {
 }
 
 impl TestRepo {
-    /// Makes the repository at `root`, which must not exist or be empty.
+    /// Creates the repository at `root`, which must be missing or empty.
     pub fn init(root: impl Into<PathBuf>) -> Self {
         let root = root.into();
         fs::create_dir_all(&root).expect("a directory for the repository");
         let root = root.canonicalize().expect("the repository's real path");
         let repo = Self { root };
         repo.git(["init", "--quiet", "--initial-branch=main"]);
-        repo.settle();
+        repo.configure();
         repo.commit_file("README.md", "hello\n", "first");
         repo
     }
@@ -30,12 +30,12 @@ impl TestRepo {
         let parent = root.parent().expect("a parent directory").to_path_buf();
         git(&parent, [OsStr::new("clone"), OsStr::new("--quiet"), origin.as_os_str(), root.as_os_str()]);
         let repo = Self { root: root.canonicalize().expect("the clone's real path") };
-        repo.settle();
+        repo.configure();
         repo
     }
 
-    /// Local configuration that beats whatever the user of this machine has set.
-    fn settle(&self) {
+    /// Sets local configuration that overrides the user's.
+    fn configure(&self) {
         for (key, value) in [
             ("user.name", "Paw Test"),
             ("user.email", "paw@test.invalid"),
@@ -50,7 +50,7 @@ impl TestRepo {
         self.git(["config", "core.hooksPath", &hooks]);
     }
 
-    /// Runs git in the main checkout; it must succeed. Returns what it printed, without the last newline.
+    /// Runs git in the main checkout and returns its output without the trailing newline. Panics on failure.
     pub fn git<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> String {
         git(&self.root, args)
     }
@@ -76,7 +76,7 @@ impl TestRepo {
     }
 }
 
-/// Runs git in a directory; it must succeed. Returns what it printed, without the last newline.
+/// Runs git in a directory and returns its output without the trailing newline. Panics on failure.
 pub fn git<A: AsRef<OsStr>>(dir: &Path, args: impl IntoIterator<Item = A>) -> String {
     let mut command = Command::new("git");
     command.current_dir(dir).args(args);

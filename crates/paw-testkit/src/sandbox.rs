@@ -1,4 +1,4 @@
-//! A machine of its own for one test.
+//! An isolated environment for one test.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -11,21 +11,21 @@ use tempfile::TempDir;
 
 use crate::TestRepo;
 
-/// Programs a test may use besides the ones it installs itself. Whatever AI CLI this machine has stays invisible.
+/// System programs that tests may use. AI CLIs of this machine stay invisible.
 const TOOLS: [&str; 35] = [
     "awk", "basename", "bash", "cat", "chmod", "cp", "date", "dirname", "env", "false", "git", "grep",
     "head", "kill", "less", "ln", "ls", "mkdir", "mktemp", "mv", "printf", "ps", "pwd", "rm", "sed",
     "setsid", "sh", "sleep", "stty", "tail", "tmux", "touch", "tr", "true", "uname",
 ];
 
-/// A home, a PATH, a tmux server and a place for repositories, all thrown away at the end.
+/// A home directory, a PATH, a tmux server and repositories, all deleted at the end.
 #[derive(Debug)]
 pub struct Sandbox {
     dir: TempDir,
     variables: BTreeMap<OsString, OsString>,
 }
 
-/// A program that ran in a sandbox. Paths of the sandbox read `[SANDBOX]`, so they can stand in a snapshot.
+/// The exit code and output of a program. Paths of the sandbox are replaced by `[SANDBOX]` for snapshots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunOutput {
     pub code: i32,
@@ -90,12 +90,12 @@ impl Sandbox {
         self.root().join("home")
     }
 
-    /// The user's own configuration file of git-paw.
+    /// The user's configuration file of git-paw.
     pub fn user_config(&self) -> PathBuf {
         self.home().join(".config/git-paw/config.toml")
     }
 
-    /// Sets a variable for every program this sandbox runs from now on.
+    /// Sets an environment variable for every program that the sandbox runs.
     pub fn set(&mut self, name: &str, value: impl Into<OsString>) {
         self.variables.insert(name.into(), value.into());
     }
@@ -112,23 +112,23 @@ impl Sandbox {
         path
     }
 
-    /// Puts a program on the sandbox's PATH, before everything else.
+    /// Installs a program first on the sandbox's PATH.
     pub fn install_program(&self, name: &str, script: &str) -> PathBuf {
         let path = self.write(&format!("bin/{name}"), script);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("an executable program");
         path
     }
 
-    /// Puts this machine's `python3` on the sandbox's PATH. Without one, says that the test is skipped.
+    /// Installs this machine's `python3` in the sandbox. Returns false, and prints that the test is skipped, if there is none.
     #[must_use]
     #[expect(
         clippy::disallowed_macros,
         clippy::print_stderr,
-        reason = "a skipped test says so in the test's output"
+        reason = "a skipped test reports that in its output"
     )]
     pub fn install_python(&self) -> bool {
-        let asked = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
-        let Some(found) = asked.ok().filter(|asked| asked.status.success()) else {
+        let output = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
+        let Some(found) = output.ok().filter(|output| output.status.success()) else {
             eprintln!("skipped: this machine has no python3");
             return false;
         };
@@ -137,24 +137,24 @@ impl Sandbox {
         true
     }
 
-    /// Takes a tool off the sandbox's PATH, as on a machine that does not have it.
+    /// Removes a tool from the sandbox's PATH.
     pub fn uninstall_tool(&self, name: &str) {
-        fs::remove_file(self.root().join("tools").join(name)).expect("a tool that is there");
+        fs::remove_file(self.root().join("tools").join(name)).expect("an installed tool");
     }
 
-    /// A command that sees the sandbox and nothing else of this machine's environment.
+    /// A command with only the environment of the sandbox.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.env_clear().envs(&self.variables).current_dir(self.root());
         command
     }
 
-    /// What the programs of this sandbox find in their environment.
+    /// The environment variables of the sandbox.
     pub fn variables(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.variables.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
     }
 
-    /// Runs a program to its end in one of the sandbox's directories.
+    /// Runs a program in a directory of the sandbox.
     pub fn run<A: AsRef<OsStr>>(
         &self,
         dir: &Path,
@@ -171,19 +171,19 @@ impl Sandbox {
         }
     }
 
-    /// A text with this sandbox's own path taken out.
+    /// Replaces the path of the sandbox in a text.
     pub fn redact(&self, text: &str) -> String {
         text.replace(&self.root().display().to_string(), "[SANDBOX]")
     }
 
-    /// Runs tmux on this sandbox's own server.
+    /// Runs tmux on the server of this sandbox.
     pub fn tmux<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> RunOutput {
         self.run(&self.root(), "tmux", args)
     }
 }
 
 impl Sandbox {
-    /// The sockets of this sandbox's tmux servers, also of those that have ended.
+    /// The sockets of the sandbox's tmux servers, including stopped ones.
     pub fn tmux_sockets(&self) -> Vec<PathBuf> {
         let entries = |dir: PathBuf| fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
         let dirs = entries(self.root().join("tmux")).map(|entry| entry.path());

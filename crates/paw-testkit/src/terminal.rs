@@ -1,4 +1,4 @@
-//! A terminal that a program believes in, with a person at its keyboard.
+//! A pseudo-terminal with a keyboard that tests control.
 
 use std::io::{Read as _, Write};
 use std::path::Path;
@@ -14,7 +14,7 @@ pub struct Terminal {
     child: Box<dyn Child + Send + Sync>,
     keyboard: Box<dyn Write + Send>,
     shown: Arc<Mutex<Vec<u8>>>,
-    // Closing it would hang up on the program.
+    // Closing it would hang up the terminal.
     _master: Box<dyn MasterPty + Send>,
 }
 
@@ -43,15 +43,15 @@ impl Terminal {
         thread::spawn(move || {
             let mut buffer = [0; 4096];
             while let Ok(n @ 1..) = screen.read(&mut buffer) {
-                writing.lock().expect("nobody panicked").extend_from_slice(&buffer[..n]);
+                writing.lock().expect("the lock is not poisoned").extend_from_slice(&buffer[..n]);
             }
         });
         Self { child, keyboard, shown, _master: pty.master }
     }
 
-    /// Everything shown so far, escape sequences included.
+    /// All output so far, including escape sequences.
     pub fn shown(&self) -> String {
-        String::from_utf8_lossy(&self.shown.lock().expect("nobody panicked")).into_owned()
+        String::from_utf8_lossy(&self.shown.lock().expect("the lock is not poisoned")).into_owned()
     }
 
     pub fn wait_for(&self, text: &str) {
@@ -65,8 +65,8 @@ impl Terminal {
         self.keyboard.flush().expect("the keyboard works");
     }
 
-    /// Waits for the program to end and returns its exit code.
+    /// Waits for the program to exit and returns its exit code.
     pub fn finish(mut self) -> u32 {
-        wait_until("the program ends", || self.child.try_wait().expect("a child of ours")).exit_code()
+        wait_until("the program exits", || self.child.try_wait().expect("a child of ours")).exit_code()
     }
 }

@@ -1,16 +1,16 @@
-//! Waiting for something to become true, instead of sleeping and hoping.
+//! Waits for a condition with a deadline.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Asks until there is an answer. Fails the test after a generous deadline, naming what it waited for.
-pub fn wait_until<T>(what: &str, mut answer: impl FnMut() -> Option<T>) -> T {
+/// Polls until there is a result. Panics after a generous deadline with the name of the condition.
+pub fn wait_until<T>(what: &str, mut poll: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
-        if let Some(answer) = answer() {
-            return answer;
+        if let Some(result) = poll() {
+            return result;
         }
-        assert!(start.elapsed() < Duration::from_mins(1), "waited in vain until {what}");
+        assert!(start.elapsed() < Duration::from_mins(1), "timed out waiting until {what}");
         thread::sleep(Duration::from_millis(10));
     }
 }

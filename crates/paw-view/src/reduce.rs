@@ -1,4 +1,4 @@
-//! How events change a view.
+//! Applies events to a view.
 
 use paw_broker::message::{IntentMessage, StatusMessage};
 use paw_broker::record::AgentRecords;
@@ -12,13 +12,13 @@ use crate::message::{self, MessageView};
 use crate::session::SessionView;
 use crate::{conflict, question};
 
-/// More senders than a session has. Beyond it the one that was silent longest is dropped.
+/// Above this number of agents, the sender that was silent longest is dropped.
 const MAX_AGENTS: usize = 512;
 /// The `source` field of a status that the session's process publishes about an agent.
 const OBSERVER: &str = "tower";
 
 impl SessionView {
-    /// Applies one event. The cost depends on what the event changes, not on the size of the view.
+    /// Applies one event. The cost depends on the event, not on the size of the view.
     pub fn apply(&mut self, event: ViewEvent) -> ViewChanges {
         match event {
             ViewEvent::Session(facts) => {
@@ -34,7 +34,7 @@ impl SessionView {
         }
     }
 
-    /// The members take the first places in their order. A former member that reported its status stays as a sender.
+    /// Puts the members first, in order. A former member that reported a status stays as a sender.
     fn set_members(&mut self, members: SessionMembers) -> bool {
         let mut others = std::mem::take(&mut self.agents);
         let mut changed = false;
@@ -61,7 +61,7 @@ impl SessionView {
         self.set_members(agents) || differs
     }
 
-    /// A broker that read more of the log than this view knows better.
+    /// Replaces the records, unless this view has read more of the log than the broker.
     fn on_records(&mut self, records: AgentRecords, seq: u64) -> bool {
         if seq < self.recorded_seq {
             return false;
@@ -114,7 +114,7 @@ impl SessionView {
         ViewChanges { changed: true, settled }
     }
 
-    /// The session's process publishes what it observed as a status.
+    /// The session's process publishes its observations as status messages.
     fn on_status(&mut self, status: &StatusMessage, stored: &StoredMessage) {
         let is_observed = status.extra.payload.get("source").is_some_and(|source| source == OBSERVER);
         let state = status.phase.as_deref().filter(|_| is_observed).and_then(AgentState::find);
@@ -138,8 +138,8 @@ impl SessionView {
         });
     }
 
-    /// Updates what the sender, and whom it speaks about, have reported. Only their records move through the reducer of
-    /// the broker, so the cost does not grow with the session.
+    /// Updates the records of the sender and of the subject with the broker's reducer. Touches only those two, so that the
+    /// cost does not grow with the session.
     fn record(&mut self, stored: &StoredMessage) {
         if stored.seq <= self.recorded_seq {
             return;
@@ -156,7 +156,7 @@ impl SessionView {
         }
     }
 
-    /// The agent may have returned since, as the records know; then only its old text are forgotten.
+    /// If newer records show that the agent has returned, only its old messages are removed.
     fn on_gone(&mut self, stored: &StoredMessage) {
         let id = &stored.sender;
         let is_news = stored.seq > self.recorded_seq;
@@ -180,7 +180,7 @@ impl SessionView {
         ViewChanges { changed: before != self.agents.len(), settled }
     }
 
-    /// The agent of this id, added if it is new.
+    /// The agent with this id, added if necessary.
     fn agent_mut(&mut self, id: &AgentId) -> &mut AgentView {
         let place = self.agents.iter().position(|agent| agent.id == *id).unwrap_or_else(|| self.add(id));
         &mut self.agents[place]

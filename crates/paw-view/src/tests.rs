@@ -73,7 +73,7 @@ fn seen(second: u64, state: AgentState, source: StateSource) -> Observation {
 }
 
 #[test]
-fn an_agent_before_its_input_is_idle_even_with_files_that_look_like_work() {
+fn an_agent_at_its_prompt_is_idle_even_with_changed_files() {
     let idle = json!({"status": "idle", "phase": "idle"});
     let view_of = |second: Value| view(vec![status("feat-x", &idle), status("feat-x", &second)]);
     let view = view_of(json!({"status": "working"}));
@@ -83,7 +83,7 @@ fn an_agent_before_its_input_is_idle_even_with_files_that_look_like_work() {
 }
 
 #[test]
-fn a_message_text_does_not_repeat_a_word() {
+fn a_status_text_does_not_repeat_the_phase() {
     let text = |payload: Value| view(vec![status("feat-x", &payload)]).messages[0].text.clone();
     assert_eq!(text(json!({"status": "idle", "phase": "idle"})), "idle");
     assert_eq!(text(json!({"status": "working", "phase": "tests"})), "working (tests)");
@@ -138,7 +138,7 @@ fn members_keep_the_order_of_the_session_and_other_senders_follow_by_id() {
 }
 
 #[test]
-fn a_conflict_is_one_for_both_agents_and_keeps_its_beginning() {
+fn warnings_to_both_agents_are_one_conflict_with_its_first_time() {
     let view = view(vec![
         warning("feat-y", "feat-x", "in-flight", "overlap"),
         warning("feat-x", "feat-y", "in-flight", "conflict"),
@@ -177,7 +177,7 @@ fn an_approval_closes_when_its_agent_continues_and_other_questions_stay_open() {
 }
 
 #[test]
-fn the_newer_observation_wins_and_a_state_that_continues_keeps_its_beginning() {
+fn the_newer_observation_wins_and_a_continuing_state_keeps_its_start() {
     let mut view = SessionView::new(50);
     let observe = |view: &mut SessionView, second, state, source| {
         let seen = seen(second, state, source);
@@ -197,7 +197,7 @@ fn the_newer_observation_wins_and_a_state_that_continues_keeps_its_beginning() {
 }
 
 #[test]
-fn needs_are_ordered_by_how_long_agents_wait() {
+fn needs_are_ordered_by_waiting_time() {
     let ask = |agent: &str| message("agent.question", agent, &json!({"question": "which?"}));
     let mut view = view(vec![ask("feat-b"), ask("feat-a")]);
     let seen = seen(1, AgentState::WaitingInput, StateSource::Hooks);
@@ -211,7 +211,7 @@ fn needs_are_ordered_by_how_long_agents_wait() {
 }
 
 #[test]
-fn a_verdict_belongs_to_its_commit_and_the_newest_one_counts() {
+fn a_check_belongs_to_its_commit_and_the_latest_one_counts() {
     let verified =
         message("agent.verified", "feat-x", &json!({"verified_by": "supervisor", "commit": "aaaaaaa"}));
     let failed = message(
@@ -226,7 +226,7 @@ fn a_verdict_belongs_to_its_commit_and_the_newest_one_counts() {
 }
 
 #[test]
-fn a_view_keeps_so_many_messages_and_no_more_senders_than_a_session_has() {
+fn a_view_limits_messages_and_senders() {
     let chatter = (0..2_000).map(|n| status(&format!("a-{n}"), &json!({"status": "working"})));
     let mut view = SessionView::new(5);
     view.apply(members(&["feat-x"]));
@@ -236,7 +236,7 @@ fn a_view_keeps_so_many_messages_and_no_more_senders_than_a_session_has() {
 }
 
 #[test]
-fn a_snapshot_has_the_field_names_that_scripts_know() {
+fn the_json_of_a_snapshot_has_stable_field_names() {
     let mut member = SessionMember::new(BranchName::new("feat/x").unwrap(), "claude");
     member.worktree_path = Some("/w".into());
     member.worktree = Some(WorktreeState::OtherBranch("main".to_owned()));
@@ -330,7 +330,7 @@ proptest! {
     }
 
     #[test]
-    fn a_view_survives_its_journey_as_json(messages in proptest::collection::vec(any_message(), 0..30)) {
+    fn a_view_round_trips_through_json(messages in proptest::collection::vec(any_message(), 0..30)) {
         let mut view = view(messages);
         view.apply(members(&["feat-b", "feat-a"]));
         let text = serde_json::to_string(&view).unwrap();

@@ -40,7 +40,7 @@ async fn a_second_daemon_reports_the_running_one() {
         said.contains(&holder) && said.contains(&socket) && said.contains("git paw daemon stop"),
         "{said}"
     );
-    assert_eq!(daemon.list().await, [], "the first one goes on");
+    assert_eq!(daemon.list().await, [], "the first one keeps running");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -181,7 +181,7 @@ async fn connections_of_other_users_are_rejected() {
     let root = Command::new("id").arg("-u").output().unwrap().stdout == b"0\n";
     let tool = Command::new("setpriv").arg("--version").output().is_ok_and(|output| output.status.success());
     if !root || !tool {
-        eprintln!("skipped: only root can be somebody else");
+        eprintln!("skipped: only root can run as another user");
         return;
     }
     let world = World::new();

@@ -95,13 +95,13 @@ impl World {
 
     /// Everything that a failed creation could leave behind.
     pub(crate) fn traces(&self) -> (String, String, Vec<String>) {
-        let mut beside: Vec<_> = fs::read_dir(self.sandbox.root())
+        let mut siblings: Vec<_> = fs::read_dir(self.sandbox.root())
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
-        beside.sort();
+        siblings.sort();
         let listed = self.repo.git(["worktree", "list", "--porcelain"]);
-        (listed, self.repo.git(["for-each-ref", "refs/heads"]), beside)
+        (listed, self.repo.git(["for-each-ref", "refs/heads"]), siblings)
     }
 
     /// Installs a `claude` that records its arguments, prints the given output, and then runs `after`.

@@ -304,7 +304,7 @@ fn setting_a_key_without_effect_is_a_warning_with_the_reason() {
     config.toml:6: supervisor.tell.inventory_max_age_seconds has no effect: panes are listed again for every instruction
     ");
     assert!(config(text).supervisor.unwrap().auto_revert, "the value is still valid");
-    assert_eq!(warnings("supervisor.auto_revert = false"), "", "the default is no warning");
+    assert_eq!(warnings("supervisor.auto_revert = false"), "", "the default causes no warning");
 }
 
 /// A valid file with some of its characters replaced, removed, doubled or swapped.

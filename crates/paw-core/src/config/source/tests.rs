@@ -1,7 +1,7 @@
 use super::*;
 
 /// Within every limit of the parser, but thousands of tables deep.
-fn tower(tail: &str) -> String {
+fn nested_tables(tail: &str) -> String {
     let dotted = format!("{}a", "a.".repeat(78));
     let mut value = "1".to_owned();
     for _ in 0..78 {
@@ -19,7 +19,7 @@ fn deep_nesting_is_an_error_and_not_a_stack_overflow() {
     let brackets = format!("a={}1{}", "[".repeat(100_000), "]".repeat(100_000));
     let dots = format!("{}a=1", "a.".repeat(100_000));
     let header = format!("[{}a]\nx=1", "a.".repeat(100_000));
-    for text in [tower(""), tower("\nbroken ="), brackets, dots, header] {
+    for text in [nested_tables(""), nested_tables("\nbroken ="), brackets, dots, header] {
         let error = message(&text);
         assert!(error.contains("nested too deeply") || error.contains("broken"), "{error}");
         assert!(Source::new(&text, "f").document().is_err());
