@@ -3,7 +3,7 @@
 
 #![allow(clippy::disallowed_macros, clippy::print_stderr, reason = "a test that is skipped says so")]
 
-mod radar;
+mod conflicts;
 mod update_base;
 mod world;
 
@@ -96,8 +96,7 @@ fn failed_task_blocks_only_its_dependents_and_resumes_with_the_same_command() {
     assert!(ran.stderr.contains("[2] skipped: task 1, which it depends on, is not done"), "{ran}");
     assert!(ran.stdout.contains("task 3 skipped: task 2, which it depends on, is not done"), "{ran}");
     assert!(ran.stdout.contains("task 1 paused: Could not achieve red state after 1 attempt"), "{ran}");
-    let resume =
-        format!("to continue: cd {} && git paw autopilot --resume", world.worktree(1).display());
+    let resume = format!("to continue: cd {} && git paw autopilot --resume", world.worktree(1).display());
     assert!(ran.stdout.contains(&world.sandbox.redact(&resume)), "{ran}");
     assert!(!world.worktree(2).exists() && world.subjects(4).len() == 1);
     fs::write(world.at("mended"), "").unwrap();
@@ -155,10 +154,7 @@ fn fleet_refuses_invalid_requests_before_creating_anything() {
     };
     for (args, words) in [
         (&["1", "2"][..], "wait for each other, so none of them can begin: 1 → 2 → 1"),
-        (
-            &["3", "5"],
-            "task 3 depends on task 4, which is not done (pending) and not in the request",
-        ),
+        (&["3", "5"], "task 3 depends on task 4, which is not done (pending) and not in the request"),
         (&["4", "4"], "task 4 is named twice"),
         (&["4", "99"], "there is no task 99"),
         (&["4", "5.1"], "is a subtask"),
@@ -170,8 +166,11 @@ fn fleet_refuses_invalid_requests_before_creating_anything() {
         assert_eq!(ran.code, 1, "{ran}");
         assert!(document(&ran)["error"]["message"].as_str().unwrap().contains(words), "{ran}");
     }
-    let nobody = world.autopilot(&["4", "5"]);
-    assert!(nobody.code == 1 && nobody.stderr.contains("stdin is not a terminal; nothing was done"), "{nobody}");
+    let unconfirmed = world.autopilot(&["4", "5"]);
+    assert!(
+        unconfirmed.code == 1 && unconfirmed.stderr.contains("stdin is not a terminal; nothing was done"),
+        "{unconfirmed}"
+    );
     for number in ["0", "65", "-1", "x"] {
         assert_eq!(world.run(&["4", "5", "--parallel", number]).code, 2);
     }
@@ -214,13 +213,13 @@ fn ctrl_c_stops_all_tasks_and_prints_how_to_resume() {
         .map(|name| wait_until("an executor is at work", || fs::read_to_string(world.at(name)).ok()));
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{printed}");
     for number in 1..=2 {
         let resume = format!("cd {} && git paw autopilot --resume", world.worktree(number).display());
-        assert!(said.contains(&resume), "{said}");
+        assert!(printed.contains(&resume), "{printed}");
     }
-    assert!(said.contains("task 3 interrupted: not started"), "{said}");
+    assert!(printed.contains("task 3 interrupted: not started"), "{printed}");
     for pid in pids {
         wait_until("the executor is gone", || is_gone(&pid).then_some(()));
     }

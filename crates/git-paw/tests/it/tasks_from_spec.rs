@@ -102,7 +102,7 @@ fn from_spec_refuses_done_unknown_and_unsupported_specs() {
         assert!(!repo.root.join(".taskmaster").exists());
     };
     refused(&["--spec", "add-logout"], "every task of spec 'add-logout' is done");
-    refused(&["--spec", "nobody"], "no spec 'nobody'");
+    refused(&["--spec", "unknown"], "no spec 'unknown'");
     refused(&["--spec", "add-login", "--parent", "1"], "cannot be used with");
     refused(&["title", "--dry-run"], "--spec");
     refused(&[], "required");

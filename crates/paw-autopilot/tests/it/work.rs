@@ -114,7 +114,7 @@ fn agent_steps_through_a_run_and_tests_run_for_it() {
     assert_eq!(work.next().unwrap().unwrap().subtask.to_string(), "42.2");
     assert!(next_steps(&work).contains("Write failing tests"));
     let early = work.finalize(&FinalCommands::default()).unwrap_err();
-    assert!(early.to_string().contains("not the time to finalize"), "{early}");
+    assert!(early.to_string().contains("cannot finalize now"), "{early}");
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn uncovered_code_is_refused_and_listed_in_the_next_prompt() {
     let Some(world) = measured("cover", "") else { return };
     let ran = world.run();
     assert_eq!(ran.code, 0, "{ran}");
-    assert!(ran.stdout.contains("attempt 1 fails (the tests run 2 of 4 changed lines, and 80 % are wanted; not run: metrics/part1.py:5-6)"), "{ran}");
+    assert!(ran.stdout.contains("attempt 1 fails (the tests cover 2 of 4 changed lines, 80 % required; not covered: metrics/part1.py:5-6)"), "{ran}");
     let prompt = world.report("executor/subtask-42.1-green-attempt2.prompt.md");
     assert!(prompt.contains("Lines that no test runs:\n- metrics/part1.py:5-6\n"), "{prompt}");
     let result = world.report("test-results/subtask-42.1-green-attempt1.json");
@@ -88,8 +88,8 @@ fn unmeasured_coverage_is_reported_once_and_does_not_fail() {
     let Some(world) = measured("true", "") else { return };
     let ran = world.run();
     assert_eq!(ran.code, 0, "{ran}");
-    let said = "coverage of changed lines: not measured ('true' wrote no report)";
-    assert_eq!(ran.stdout.matches(said).count(), 1, "{ran}");
+    let output = "coverage of changed lines: not measured ('true' wrote no report)";
+    assert_eq!(ran.stdout.matches(output).count(), 1, "{ran}");
 }
 
 #[test]

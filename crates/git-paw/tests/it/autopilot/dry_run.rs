@@ -86,7 +86,8 @@ fn run_lists_blocking_problems_before_creating_anything() {
     world.repo.git(["checkout", "--quiet", "main"]);
     world.repo.git(["branch", "analytics/task-42-user-metrics-tracking"]);
     assert!(world.run().stderr.contains("exists already"));
-    for (task, words) in [("42.1", "is a subtask"), ("7", "there is no task 7"), ("x y", "is not a task id")] {
+    for (task, words) in [("42.1", "is a subtask"), ("7", "there is no task 7"), ("x y", "is not a task id")]
+    {
         let ran = world.autopilot(&[task, "--executor", "scripted", "--no-confirm"]);
         assert!(ran.code == 1 && ran.stderr.contains(words), "{ran}");
     }
@@ -110,7 +111,7 @@ fn blocked_and_duplicate_tasks_are_refused() {
     let stuck = TASKS.replace("\"dependencies\": [1]", "\"dependencies\": [3]");
     world.repo.commit_file(".taskmaster/tasks/tasks.json", &stuck, "circle");
     let ran = world.run();
-    assert!(ran.code == 1 && ran.stderr.contains("Subtask 42.2 waits for"), "{ran}");
+    assert!(ran.code == 1 && ran.stderr.contains("Subtask 42.2 depends on"), "{ran}");
     let twice = TASKS.replace("\"id\": 3,", "\"id\": 2,");
     world.repo.commit_file(".taskmaster/tasks/tasks.json", &twice, "twice");
     assert!(world.run().stderr.contains("more than once"));

@@ -53,7 +53,7 @@ fn at_work(world: &World) -> String {
     panes[0].0.clone()
 }
 
-fn said(child: Child) -> (Option<i32>, String) {
+fn wait_for_output(child: Child) -> (Option<i32>, String) {
     let output = child.wait_with_output().unwrap();
     let text =
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -87,7 +87,7 @@ fn executor_pane_is_removed_when_the_run_is_done() {
     let current = world.sandbox.tmux(["display-message", "-p", "-t", "=paw-app:", "#{window_name}"]).stdout;
     assert_ne!(current.trim(), "task-42");
     fs::write(world.sandbox.home().join("go"), "").unwrap();
-    let (code, text) = said(run);
+    let (code, text) = wait_for_output(run);
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("→ The executor works in window task-42 of session 'paw-app'"), "{text}");
     assert!(text.contains("> here is 42.3 GREEN"), "{text}");
@@ -131,7 +131,7 @@ fn closed_pane_pauses_the_run_and_kills_the_executor() {
     let run = begin(&world, &IN_PANE);
     let pane = at_work(&world);
     world.sandbox.tmux(["kill-pane", "-t", &pane]);
-    let (code, text) = said(run);
+    let (code, text) = wait_for_output(run);
     assert_eq!(code, Some(1), "{text}");
     assert!(text.contains("Paused: The executor lost its pane, which was closed"), "{text}");
     let pid = fs::read_to_string(world.sandbox.home().join("pid")).unwrap();
@@ -150,7 +150,7 @@ fn ctrl_c_in_the_pane_pauses_the_run() {
     let run = begin(&world, &IN_PANE);
     let pane = at_work(&world);
     world.sandbox.tmux(["send-keys", "-t", &pane, "C-c"]);
-    let (code, text) = said(run);
+    let (code, text) = wait_for_output(run);
     assert!(code == Some(1) && text.contains("Paused: The executor was stopped in its pane"), "{text}");
 }
 
@@ -165,7 +165,7 @@ fn executor_in_a_pane_can_read_input() {
     });
     world.sandbox.tmux(["send-keys", "-t", &pane, "-l", "part"]);
     world.sandbox.tmux(["send-keys", "-t", &pane, "Enter"]);
-    let (code, text) = said(run);
+    let (code, text) = wait_for_output(run);
     assert_eq!(code, Some(0), "{text}");
     assert_eq!(fs::read_to_string(world.sandbox.home().join("answer")).unwrap(), "part\n");
 }
@@ -189,7 +189,7 @@ fn killed_run_stops_its_pane_executor_and_resumes() {
     let pid = fs::read_to_string(world.sandbox.home().join("pid")).unwrap();
     run.kill().unwrap();
     run.wait().unwrap();
-    wait_until("nobody works for a run that is gone", || is_gone(&pid).then_some(()));
+    wait_until("the executor ends with its run", || is_gone(&pid).then_some(()));
     wait_until("the pane says so", || shown(&world, &pane).contains("the run has ended").then_some(()));
     fs::write(world.sandbox.home().join("go"), "").unwrap();
     let resumed = world.autopilot(&["--resume", "--no-confirm", "--pane"]);
@@ -216,7 +216,7 @@ fn commit_by_a_pane_executor_pauses_the_run() {
     let Some(world) = with_session() else { return };
     world.executor("red; git add -A; git commit --quiet -m mine\n");
     let ran = world.autopilot(&IN_PANE);
-    assert!(ran.code == 1 && ran.stdout.contains("somebody committed"), "{ran}");
+    assert!(ran.code == 1 && ran.stdout.contains("another process committed"), "{ran}");
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn parallel_tasks_have_their_own_windows() {
     };
     wait_until("both have a window", || windows().then_some(()));
     fs::write(world.sandbox.home().join("go"), "").unwrap();
-    let (code, text) = said(run);
+    let (code, text) = wait_for_output(run);
     assert_eq!(code, Some(0), "{text}");
     let log = git(&world.repo.root, ["log", "--all", "--format=%s"]);
     assert_eq!(log.matches("(task 43.").count(), 3, "{log}");

@@ -48,9 +48,9 @@ fn ctrl_c_pauses_a_run_while_the_executor_works() {
     let executor = pid(&world, "pid");
     Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap();
     let output = run.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("Paused: Pause requested"), "{said}");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{printed}");
+    assert!(printed.contains("Paused: Pause requested"), "{printed}");
     assert_eq!(world.log().last().map(String::as_str), Some("pause asked"));
     assert!(is_gone(&executor));
     goes_on(&world);
@@ -68,8 +68,8 @@ fn ctrl_c_during_a_commit_hook_is_a_pause() {
     for (signal, process) in [("-INT", run.id().to_string()), ("-INT", hook.trim().to_owned())] {
         Command::new("kill").args([signal, &process]).status().unwrap();
     }
-    let said = String::from_utf8_lossy(&run.wait_with_output().unwrap().stdout).into_owned();
-    assert!(said.contains("Paused: Pause requested"), "{said}");
+    let printed = String::from_utf8_lossy(&run.wait_with_output().unwrap().stdout).into_owned();
+    assert!(printed.contains("Paused: Pause requested"), "{printed}");
     assert!(world.subjects().is_empty());
     goes_on(&world);
 }
@@ -81,8 +81,8 @@ fn ctrl_c_during_hanging_tests_pauses_without_counting_an_attempt() {
     let suite = pid(&world, "suite");
     Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap();
     let output = run.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(said.contains("Paused: Pause requested"), "{said}");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(printed.contains("Paused: Pause requested"), "{printed}");
     assert!(is_gone(&suite));
     assert!(!world.log().contains(&"red error".to_owned()), "{:?}", world.log());
     goes_on(&world);

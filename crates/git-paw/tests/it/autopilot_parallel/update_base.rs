@@ -70,6 +70,6 @@ fn update_base_keeps_uncommitted_changes_and_only_fast_forwards() {
     );
     assert_eq!(tip(&world), "mine");
     assert!(!world.worktree(1).exists());
-    let nobody = world.autopilot(&["1", "2", "--update-base"]);
-    assert!(nobody.stderr.contains("stdin is not a terminal; nothing was done"), "{nobody}");
+    let unconfirmed = world.autopilot(&["1", "2", "--update-base"]);
+    assert!(unconfirmed.stderr.contains("stdin is not a terminal; nothing was done"), "{unconfirmed}");
 }

@@ -85,14 +85,14 @@ impl World {
     }
 
     pub(super) fn subjects(&self, task: u32) -> Vec<String> {
-        let said = self.repo.git([
+        let output = self.repo.git([
             "log",
             "--reverse",
             "--no-merges",
             "--format=%s",
             &format!("main..{}", Self::branch(task)),
         ]);
-        said.lines().map(str::to_owned).collect()
+        output.lines().map(str::to_owned).collect()
     }
 
     /// An `origin` with the current branch.

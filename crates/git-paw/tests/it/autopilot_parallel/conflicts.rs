@@ -18,12 +18,12 @@ fn conflicting_tasks_are_reported_while_running_and_in_the_summary() {
     let mut command = world.sandbox.command(PROGRAM);
     command.current_dir(&world.repo.root);
     command.args(["autopilot", "1", "2", "--parallel", "2", "--no-confirm", "--no-push"]);
-    let said = world.at("said");
-    command.stdout(Stdio::piped()).stderr(fs::File::create(&said).unwrap());
+    let logged = world.at("said");
+    command.stdout(Stdio::piped()).stderr(fs::File::create(&logged).unwrap());
     let child = command.spawn().unwrap();
     let warning = "[1] app/shared.py: task 2 changes it too, and line 1 and line 1 do not merge";
-    wait_until("the collision is said", || {
-        fs::read_to_string(&said).unwrap().contains(warning).then_some(())
+    wait_until("the conflict is reported", || {
+        fs::read_to_string(&logged).unwrap().contains(warning).then_some(())
     });
     fs::write(world.at("go"), "").unwrap();
     let output = child.wait_with_output().unwrap();
@@ -31,8 +31,8 @@ fn conflicting_tasks_are_reported_while_running_and_in_the_summary() {
     assert_eq!(output.status.code(), Some(0), "{summary}");
     let line = "Changed by more than one task:\n  app/shared.py: task 1 and task 2 change it, and line 1 and line 1 do not merge\n";
     assert!(summary.contains(line), "{summary}");
-    let said = fs::read_to_string(&said).unwrap();
-    assert!(!summary.contains(".taskmaster/tasks") && !said.contains("tasks.json"), "{summary}\n{said}");
+    let logged = fs::read_to_string(&logged).unwrap();
+    assert!(!summary.contains(".taskmaster/tasks") && !logged.contains("tasks.json"), "{summary}\n{logged}");
     assert!(
         !world
             .repo
@@ -86,14 +86,14 @@ fn session_gets_task_intents_and_reports_conflicts() {
     command.args(["autopilot", "1", "2", "--parallel", "2", "--no-confirm", "--no-push", "--json"]);
     let child = command.stdout(Stdio::piped()).spawn().unwrap();
     let audit = || fs::read_to_string(world.repo.root.join(".git-paw/broker.log")).unwrap_or_default();
-    let said = |all: &[&str]| audit().lines().any(|line| all.iter().all(|words| line.contains(words)));
-    wait_until("the session has told the task", || {
-        said(&["agent.feedback", "\"agent_id\":\"master-task-1-part-1\"", "feat-a"]).then_some(())
+    let logged = |all: &[&str]| audit().lines().any(|line| all.iter().all(|words| line.contains(words)));
+    wait_until("the session has informed the task", || {
+        logged(&["agent.feedback", "\"agent_id\":\"master-task-1-part-1\"", "feat-a"]).then_some(())
     });
     fs::write(world.at("go"), "").unwrap();
     let output = child.wait_with_output().unwrap();
-    assert!(said(&["agent.intent", "master-task-1-part-1", "app/shared.py"]), "{}", audit());
-    assert!(said(&["agent.status", "master-task-2-part-2", "autopilot: done"]), "{}", audit());
+    assert!(logged(&["agent.intent", "master-task-1-part-1", "app/shared.py"]), "{}", audit());
+    assert!(logged(&["agent.status", "master-task-2-part-2", "autopilot: done"]), "{}", audit());
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let found = document["collisions"].as_array().unwrap();
     assert!(
