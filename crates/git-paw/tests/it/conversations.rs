@@ -1,4 +1,4 @@
-//! Which conversations agents go on with, after everything that can end them.
+//! Which conversations agents resume after a stop, a crash and a pause.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::paw::paw;
 
-/// A session with a broker and one agent on `feat/a`, whose CLI looks like claude and says how it was started.
+/// A session with a broker and one agent on `feat/a`, whose CLI looks like claude and logs its arguments.
 struct World {
     sandbox: Sandbox,
     repo: TestRepo,
@@ -24,7 +24,7 @@ impl World {
         let agent = sandbox.install_agent("claude", AgentLook::Claude, "");
         let starts = sandbox.root().join("starts");
         let wrapper = fs::read_to_string(&agent.program).unwrap();
-        // It takes up any conversation but one.
+        // It resumes any conversation but one.
         let begin = format!(
             "#!/usr/bin/env bash\necho \"[$*]\" >> '{}'\ncase \"$*\" in *gone*) echo 'No conversation found'; exit 1;; esac\n",
             starts.display()
@@ -54,12 +54,12 @@ impl World {
         notes.append(&AgentId::new("feat-a").unwrap(), &note).unwrap();
     }
 
-    /// How often it was told something, over all its starts.
+    /// The number of prompts it got, over all starts.
     fn told_prompts(&self) -> usize {
         self.agent.events().iter().filter(|event| event.starts_with("submitted")).count()
     }
 
-    /// How the CLI was started each time.
+    /// The arguments of each start of the CLI.
     fn starts(&self) -> Vec<String> {
         let starts = fs::read_to_string(self.sandbox.root().join("starts")).unwrap_or_default();
         starts.lines().map(str::to_owned).collect()
@@ -82,7 +82,7 @@ impl World {
 }
 
 #[test]
-fn a_stopped_session_goes_on_with_the_very_conversations_it_had() {
+fn restart_after_stop_resumes_the_same_conversations() {
     let world = World::new();
     world.told("SessionStart", "c-1", "startup");
     world.told("UserPromptSubmit", "c-1", "");
@@ -91,7 +91,7 @@ fn a_stopped_session_goes_on_with_the_very_conversations_it_had() {
     world.start();
     world.wait_for_starts(&["[]", "[--resume=c-1]"]);
     assert_eq!(world.told_prompts(), 1, "it knows what it was told");
-    // Nothing was said since; it is still the one.
+    // Without a new prompt the conversation stays the same.
     world.told("SessionStart", "c-1", "resume");
     world.paw(&["stop", "--force"]);
     world.start();
@@ -99,7 +99,7 @@ fn a_stopped_session_goes_on_with_the_very_conversations_it_had() {
 }
 
 #[test]
-fn after_a_crash_the_conversation_is_found_in_what_hooks_have_told() {
+fn restart_after_a_crash_resumes_the_conversation_reported_by_hooks() {
     let world = World::new();
     world.told("SessionStart", "c-1", "startup");
     world.told("UserPromptSubmit", "c-1", "");
@@ -111,7 +111,7 @@ fn after_a_crash_the_conversation_is_found_in_what_hooks_have_told() {
 }
 
 #[test]
-fn a_pause_writes_the_conversation_down() {
+fn pause_records_the_conversation() {
     let world = World::new();
     world.told("UserPromptSubmit", "c-1", "");
     world.paw(&["pause"]);
@@ -119,7 +119,7 @@ fn a_pause_writes_the_conversation_down() {
 }
 
 #[test]
-fn an_agent_that_had_said_nothing_begins_anew_and_is_told_its_task_again() {
+fn agent_with_an_empty_conversation_starts_a_new_one_with_its_boot_prompt() {
     let world = World::new();
     world.told("SessionStart", "c-1", "startup");
     world.kill_tmux();
@@ -130,7 +130,7 @@ fn an_agent_that_had_said_nothing_begins_anew_and_is_told_its_task_again() {
 }
 
 #[test]
-fn a_conversation_that_is_gone_leaves_an_agent_that_knows_its_task() {
+fn agent_with_a_deleted_conversation_starts_a_new_one_with_its_boot_prompt() {
     let world = World::new();
     world.told("SessionStart", "gone", "startup");
     world.told("UserPromptSubmit", "gone", "");
@@ -144,7 +144,7 @@ fn a_conversation_that_is_gone_leaves_an_agent_that_knows_its_task() {
 }
 
 #[test]
-fn an_agent_that_went_on_and_died_later_is_not_begun_anew() {
+fn agent_that_exits_after_resuming_is_not_restarted() {
     let world = World::new();
     world.told("UserPromptSubmit", "c-1", "");
     let ran = paw(&world.sandbox, &world.sandbox.root().join("app-feat-a"), &["__restart-agent", "feat-a"]);

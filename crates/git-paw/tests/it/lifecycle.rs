@@ -1,4 +1,4 @@
-//! What happens to a session after its start: status, attach, pause, stop, purge, remove.
+//! Commands on a session after its start: status, attach, pause, stop, purge, add, remove.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,15 +24,15 @@ pub(crate) struct World {
     pub(crate) repo: TestRepo,
 }
 
-/// A CLI that says hello and waits.
+/// A CLI that prints a greeting and waits.
 const CLI: &str = "#!/bin/sh\necho hello from $PWD\nexec sleep 1000\n";
 
 impl World {
-    /// The repository alone.
+    /// A repository without a session.
     pub(crate) fn empty() -> Self {
         let sandbox = Sandbox::new();
         sandbox.install_program("claude", CLI);
-        // Panes run login shells, which may begin with a PATH of their own.
+        // Panes run login shells, which may reset PATH.
         let root = sandbox.root();
         let path = format!("PATH='{0}/bin:{0}/tools'\n", root.display());
         sandbox.write("home/.profile", &path);
@@ -44,7 +44,7 @@ impl World {
         Self::empty().started()
     }
 
-    /// The same with a broker, whose dashboard has a pane of its own.
+    /// A session with a broker, and with a dashboard in its own pane.
     pub(crate) fn with_broker() -> Self {
         let world = Self::empty();
         world.sandbox.write("home/.config/git-paw/config.toml", "[broker]\nenabled = true\n");
@@ -61,7 +61,7 @@ impl World {
         self
     }
 
-    /// Until a program is in front of an agent's pane.
+    /// Waits until an agent's pane runs a program.
     pub(crate) fn wait_for_program(&self, agent: &str, program: &str) {
         wait_until(&format!("{agent} has {program} in front"), || {
             let pane = self.pane(agent)?;
@@ -74,7 +74,7 @@ impl World {
         paw(&self.sandbox, &self.repo.root, args)
     }
 
-    /// The command on a terminal, with a person at it.
+    /// Runs the command on a terminal.
     pub(crate) fn typed(&self, args: &[&str]) -> Terminal {
         Terminal::run(&self.sandbox, &self.repo.root, PROGRAM, args)
     }
@@ -83,7 +83,7 @@ impl World {
         document(&self.paw(&["status", "--json"]))
     }
 
-    /// What `sweep status` says about the agent in this place.
+    /// The entry of `sweep status` for the agent with this index.
     fn swept(&self, place: usize) -> Value {
         document(&self.paw(&["sweep", "status", "--json"]))[place].clone()
     }
@@ -92,7 +92,7 @@ impl World {
         self.sandbox.tmux(args).stdout.trim_end().to_owned()
     }
 
-    /// Ends the tmux server with everything in it, and waits until it is gone.
+    /// Kills the tmux server and waits until it has exited.
     pub(crate) fn kill_tmux(&self) {
         self.sandbox.tmux(["kill-server"]);
         let gone = || (self.sandbox.tmux(["list-sessions"]).code != 0).then_some(());
@@ -103,7 +103,7 @@ impl World {
         self.sandbox.tmux(["has-session", "-t", "=paw-app:"]).code == 0
     }
 
-    /// Each pane's mark and id, in the order of tmux.
+    /// Each pane's mark and id, in tmux's order.
     pub(crate) fn panes(&self) -> Vec<(String, String)> {
         let listing = self.tmux(&["list-panes", "-s", "-t", "=paw-app:", "-F", "#{@paw_agent}\t#{pane_id}"]);
         let row = |line: &str| line.split_once('\t').map(|(mark, id)| (mark.to_owned(), id.to_owned()));
@@ -130,7 +130,7 @@ impl World {
         !self.repo.git(["branch", "--list", branch]).is_empty()
     }
 
-    /// How many messages the repository's log holds.
+    /// The number of messages in the repository's log.
     pub(crate) fn messages(&self) -> usize {
         let dir = PawDir::of(&self.repo.root.join(".git"));
         let log = log::open(&dir.log()).unwrap();
@@ -138,7 +138,7 @@ impl World {
         session.map_or(0, |session| log.history(&session, 0, PageLimit::DEFAULT).unwrap().len())
     }
 
-    /// Everything the repository's messages say.
+    /// All messages in the repository's log, as text.
     pub(crate) fn history(&self) -> String {
         let dir = PawDir::of(&self.repo.root.join(".git"));
         let log = log::open(&dir.log()).unwrap();
@@ -146,7 +146,7 @@ impl World {
         format!("{:?}", log.history(&session, 0, PageLimit::DEFAULT).unwrap())
     }
 
-    /// A commit on an agent's branch, made in its worktree.
+    /// Commits in an agent's worktree.
     pub(crate) fn commit_in(&self, branch: &str, file: &str) -> String {
         let dir = self.worktree(branch);
         fs::write(dir.join(file), "work\n").unwrap();
@@ -155,19 +155,19 @@ impl World {
         git(&dir, ["rev-parse", "HEAD"])
     }
 
-    /// Somebody who works in a directory and does not care about terminals that close.
+    /// Starts a process in a directory that ignores SIGHUP.
     pub(crate) fn inhabit(&self, dir: &Path) -> std::process::Child {
         let mut command = self.sandbox.command("sh");
         command.current_dir(dir).args(["-c", "trap '' HUP; sleep 1000"]).spawn().unwrap()
     }
 }
 
-/// The region that an older version has put into the repository's own AGENTS.md.
+/// The region that an older version wrote to the repository's AGENTS.md.
 pub(crate) const REGION: &str =
     "<!-- git-paw:start — managed by git-paw, do not edit manually -->\nold\n<!-- git-paw:end -->\n";
 
 #[test]
-fn commands_about_a_session_say_that_there_is_none() {
+fn session_commands_report_that_there_is_no_session() {
     let world = World::empty();
     for (args, said) in [
         (&["stop"][..], "No active session for this repo.\n"),
@@ -188,7 +188,7 @@ fn commands_about_a_session_say_that_there_is_none() {
 }
 
 #[test]
-fn outside_of_a_repository_they_say_so() {
+fn session_commands_fail_outside_of_a_repository() {
     let world = World::empty();
     for verb in ["stop", "pause", "purge", "status", "attach"] {
         let ran = paw(&world.sandbox, &world.sandbox.root(), &[verb]);
@@ -197,7 +197,7 @@ fn outside_of_a_repository_they_say_so() {
 }
 
 #[test]
-fn attach_puts_the_terminal_into_the_session() {
+fn attach_shows_the_session_in_the_terminal() {
     let world = World::new();
     let mut terminal = world.typed(&["attach"]);
     terminal.wait_for("hello");
@@ -209,7 +209,7 @@ fn attach_puts_the_terminal_into_the_session() {
 }
 
 #[test]
-fn attach_to_a_session_that_does_not_run_says_how_to_bring_it_back() {
+fn attach_to_a_stopped_session_says_how_to_resume_it() {
     let world = World::new();
     world.paw(&["stop"]);
     let terminal = world.typed(&["attach"]);

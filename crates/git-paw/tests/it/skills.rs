@@ -1,4 +1,4 @@
-//! Every command that agents are told to type, typed.
+//! Runs every command that the briefings contain.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use paw_testkit::{Sandbox, TestRepo};
 
 use crate::paw::PROGRAM;
 
-/// A session that has been going on for a while, with an agent's worktree.
+/// A session with messages and one agent's worktree.
 struct Session {
     sandbox: Sandbox,
     repo: TestRepo,
@@ -51,7 +51,7 @@ impl Session {
         receipts.save(&receipt, &receipts.lock().unwrap()).unwrap();
     }
 
-    /// More messages than the numbers that the texts show, for everybody.
+    /// Adds more messages than the sequence numbers in the briefings.
     fn talk(&self) {
         let (agent, supervisor) = (AgentId::new("feat-parser").unwrap(), AgentId::supervisor());
         let now = "2026-01-31T12:00:00Z".parse().unwrap();
@@ -98,7 +98,7 @@ fn briefing(role: BriefingRole<'_>, team: &Team, skill: &str) -> String {
     briefing.text
 }
 
-/// What stands in code: a line of a block, or between backticks.
+/// The commands in code blocks and between backticks.
 fn commands(text: &str) -> Vec<String> {
     let is_command = |code: &&str| code.starts_with("git paw ");
     let mut found = Vec::new();
@@ -115,7 +115,7 @@ fn commands(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_command_an_agent_is_told_works() {
+fn every_command_in_the_agent_briefing_works() {
     let team = team();
     let text = briefing(BriefingRole::Agent(&team.members[0]), &team, skills::COORDINATION);
     let commands = commands(&text);
@@ -131,7 +131,7 @@ fn every_command_an_agent_is_told_works() {
 }
 
 #[test]
-fn every_command_the_supervisor_is_told_works() {
+fn every_command_in_the_supervisor_briefing_works() {
     let team = team();
     let text = briefing(BriefingRole::Supervisor { cli: "claude" }, &team, skills::SUPERVISOR);
     let commands = commands(&text);
@@ -149,7 +149,7 @@ fn every_command_the_supervisor_is_told_works() {
         .write("home/.config/git-paw/config.toml", "[supervisor]\ntest_command = \"test -f work\"\n");
     TestRepo { root: session.worktree.clone() }.commit_file("work", "done", "work");
     let dir = session.repo.root.clone();
-    // Here nobody waits for an approval, and nobody has a pane.
+    // In this session no agent has a pane or waits for an approval.
     let needs_a_pane = |line: &String| {
         line.starts_with("git paw sweep approve ") || line.starts_with("git paw tell feat-parser --now ")
     };
@@ -157,5 +157,5 @@ fn every_command_the_supervisor_is_told_works() {
         session.type_in(&dir, &AgentId::supervisor(), line);
     }
     let tip = |branch: &str| session.repo.git(["rev-parse", branch]);
-    assert_eq!(tip("main"), tip("feat/parser"), "what was verified is merged");
+    assert_eq!(tip("main"), tip("feat/parser"), "the verified commit is merged");
 }

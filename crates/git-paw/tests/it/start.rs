@@ -26,7 +26,7 @@ impl World {
         let sandbox = Sandbox::new();
         let repo = sandbox.repo("app");
         let world = Self { sandbox, repo };
-        // A login shell would read this machine's profile, and look elsewhere for programs.
+        // A login shell would read this machine's profile, which can change PATH.
         world.sandbox.write("home/.tmux.conf", "set -g default-command sh\n");
         world.sandbox.install_program(
             "agent",
@@ -36,7 +36,7 @@ impl World {
         world
     }
 
-    /// The user's own configuration: the CLI, and `more`.
+    /// Writes the user's configuration: the CLI, and `more`.
     fn configure(&self, more: &str) {
         let text = format!("default_cli = \"agent\"\n{more}\n[clis.agent]\ncommand = \"agent\"\n");
         self.sandbox.write("home/.config/git-paw/config.toml", &text);
@@ -46,7 +46,7 @@ impl World {
         paw(&self.sandbox, &self.repo.root, args)
     }
 
-    /// Starts, which must succeed.
+    /// Runs `git paw start`, which must succeed.
     fn start(&self, args: &[&str]) -> RunOutput {
         let args: Vec<_> = ["start"].iter().chain(args).copied().collect();
         let ran = self.paw(&args);
@@ -90,7 +90,7 @@ impl World {
         names
     }
 
-    /// Nothing of a session is there.
+    /// Asserts that there are no traces of a session.
     fn assert_nothing_started(&self) {
         assert_eq!(self.worktrees(), [""; 0]);
         assert_eq!(self.sessions(), [""; 0]);
@@ -120,7 +120,7 @@ fn start_from_non_git_directory() {
 }
 
 #[test]
-fn without_git_the_error_says_how_to_install_it() {
+fn start_without_git_says_how_to_install_it() {
     let sandbox = Sandbox::new();
     sandbox.uninstall_tool("git");
     insta::assert_snapshot!(paw(&sandbox, &sandbox.root(), &["start"]), @"

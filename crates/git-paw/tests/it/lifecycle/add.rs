@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::World;
 
-/// The geometry of every pane: whose it is, and its size.
+/// The owner and size of every pane.
 fn sizes(world: &World) -> Vec<String> {
     let format = "#{@paw_agent} #{pane_left},#{pane_top} #{pane_width}x#{pane_height}";
     world.tmux(&["list-panes", "-t", "=paw-app:", "-F", format]).lines().map(str::to_owned).collect()
@@ -36,7 +36,7 @@ fn add_gives_a_new_agent_a_worktree_and_a_pane() {
 }
 
 #[test]
-fn panes_stand_as_after_a_start_with_as_many_agents_whoever_came_and_went() {
+fn pane_layout_after_add_and_remove_equals_that_of_a_new_session() {
     let world = World::with_broker();
     for branch in ["feat/c", "feat/d", "feat/e", "feat/f"] {
         let ran = world.paw(&["add", branch]);
@@ -58,7 +58,7 @@ fn panes_stand_as_after_a_start_with_as_many_agents_whoever_came_and_went() {
 }
 
 #[test]
-fn a_new_agent_has_an_identity_and_is_watched() {
+fn added_agent_has_an_identity_and_is_watched() {
     let world = World::with_broker();
     wait_until("the broker runs", || (world.status()["broker"]["running"] == json!(true)).then_some(()));
     let ran = world.paw(&["add", "feat/c"]);
@@ -77,7 +77,7 @@ fn a_new_agent_has_an_identity_and_is_watched() {
 }
 
 #[test]
-fn add_refuses_what_cannot_be_before_it_makes_anything() {
+fn add_refuses_invalid_requests_before_it_creates_anything() {
     let world = World::new();
     for (args, problem) in [
         (&["add", "feat/a"][..], "already"),
@@ -94,7 +94,7 @@ fn add_refuses_what_cannot_be_before_it_makes_anything() {
 }
 
 #[test]
-fn add_to_a_stopped_session_says_how_to_bring_it_back() {
+fn add_to_a_stopped_session_says_how_to_resume_it() {
     let world = World::new();
     world.paw(&["stop"]);
     let ran = world.paw(&["add", "feat/c"]);
@@ -103,10 +103,10 @@ fn add_to_a_stopped_session_says_how_to_bring_it_back() {
 }
 
 #[test]
-fn an_add_whose_pane_cannot_be_made_leaves_nothing_behind() {
+fn add_rolls_back_if_the_pane_cannot_be_created() {
     let world = World::new();
     let receipt = world.receipt();
-    // Every pane loses its mark, so nobody knows where the new one belongs.
+    // Without marks the position of the new pane is unknown.
     for (_, id) in world.panes() {
         world.tmux(&["set-option", "-p", "-u", "-t", &id, "@paw_agent"]);
     }
@@ -132,7 +132,7 @@ fn add_from_spec_takes_branch_and_cli_from_it() {
 }
 
 #[test]
-fn everybody_keeps_their_specs_when_somebody_joins() {
+fn add_keeps_the_specs_of_other_agents() {
     let world = World::empty();
     world.repo.write("specs/add-auth/tasks.md", "---\nfiles: [src/auth.rs]\n---\n- [ ] Log in\n");
     world.repo.git(["add", "specs"]);
@@ -153,7 +153,7 @@ fn everybody_keeps_their_specs_when_somebody_joins() {
 }
 
 #[test]
-fn an_agent_added_to_a_paused_session_is_there_after_it() {
+fn agent_added_to_a_paused_session_runs_after_the_pause() {
     let world = World::with_broker();
     world.paw(&["pause"]);
     assert_eq!(world.paw(&["add", "feat/c"]).code, 0);
@@ -163,7 +163,7 @@ fn an_agent_added_to_a_paused_session_is_there_after_it() {
 }
 
 #[test]
-fn two_adds_at_once_do_not_lose_one_of_them() {
+fn concurrent_adds_keep_both_agents() {
     let world = World::new();
     let add = |branch: &str| {
         let mut command = world.sandbox.command(crate::paw::PROGRAM);

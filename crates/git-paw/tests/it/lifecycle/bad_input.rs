@@ -1,4 +1,4 @@
-//! Receipts and repositories that are not as they were left: a clear answer, nothing lost.
+//! Damaged receipts and changed repositories: clear errors, and no loss of work.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::World;
 
 #[test]
-fn a_truncated_receipt_is_named_and_left_as_it_is() {
+fn truncated_receipt_is_reported_and_not_changed() {
     let world = World::new();
     let half = fs::read_to_string(world.receipt_path()).unwrap();
     let half = &half[..half.len() / 2];
@@ -20,7 +20,7 @@ fn a_truncated_receipt_is_named_and_left_as_it_is() {
 }
 
 #[test]
-fn a_receipt_of_a_newer_version_is_refused_and_left_as_it_is() {
+fn receipt_of_a_newer_version_is_refused_and_not_changed() {
     let world = World::new();
     let mut receipt = world.receipt();
     receipt["format"] = json!(99);
@@ -36,7 +36,7 @@ fn a_receipt_of_a_newer_version_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn the_session_of_a_repository_that_moved_is_found_by_its_worktrees() {
+fn session_of_a_moved_repository_is_found_by_its_worktrees() {
     let mut world = World::new();
     world.paw(&["stop"]);
     let new = world.sandbox.root().join("moved");
@@ -50,7 +50,7 @@ fn the_session_of_a_repository_that_moved_is_found_by_its_worktrees() {
 }
 
 #[test]
-fn without_tmux_status_and_purge_still_work() {
+fn status_and_purge_work_without_tmux() {
     let world = World::new();
     world.kill_tmux();
     world.sandbox.uninstall_tool("tmux");
@@ -60,7 +60,7 @@ fn without_tmux_status_and_purge_still_work() {
 }
 
 #[test]
-fn of_two_receipts_for_one_repository_each_is_purged_in_turn() {
+fn purge_removes_two_receipts_of_one_repository_one_by_one() {
     let world = World::new();
     let mut older = world.receipt();
     older["session_name"] = json!("paw-app-2");
@@ -74,7 +74,7 @@ fn of_two_receipts_for_one_repository_each_is_purged_in_turn() {
 }
 
 #[test]
-fn worktrees_and_branches_that_were_deleted_by_hand_do_not_hold_a_purge_up() {
+fn purge_works_after_worktrees_and_branches_were_deleted_by_hand() {
     let world = World::new();
     world.paw(&["stop"]);
     fs::remove_dir_all(world.worktree("feat/a")).unwrap();
@@ -87,7 +87,7 @@ fn worktrees_and_branches_that_were_deleted_by_hand_do_not_hold_a_purge_up() {
 }
 
 #[test]
-fn a_receipt_cannot_have_a_file_deleted_that_is_not_ours() {
+fn purge_does_not_delete_a_foreign_file_named_in_a_receipt() {
     let world = World::new();
     let precious = world.sandbox.write("precious", "precious");
     let mut receipt = world.receipt();

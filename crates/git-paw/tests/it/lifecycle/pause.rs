@@ -29,7 +29,7 @@ fn pause_leaves_clis_running_and_start_resumes() {
 }
 
 #[test]
-fn pause_sends_terminals_away() {
+fn pause_detaches_terminals() {
     let world = World::new();
     let terminal = world.typed(&["attach"]);
     terminal.wait_for("hello");
@@ -50,7 +50,7 @@ fn paused_and_dead_downgrades_to_stopped() {
 }
 
 #[test]
-fn a_session_of_an_older_version_is_still_the_same_one_after_a_pause() {
+fn session_of_an_older_version_is_resumed_after_a_pause() {
     let world = World::new();
     let mut receipt = world.receipt();
     receipt.as_object_mut().unwrap().remove("format");
@@ -62,7 +62,7 @@ fn a_session_of_an_older_version_is_still_the_same_one_after_a_pause() {
     assert_eq!(world.paw(&["start"]).code, 0);
     assert_eq!(world.tmux(&["list-sessions", "-F", "#{session_name}"]), "paw-app");
     assert_eq!((world.status()["status"].clone(), world.panes()), (json!("active"), panes));
-    // Built anew it says which one it is, and so does its receipt.
+    // After the rebuild the tmux session and its receipt have the new mark.
     world.kill_tmux();
     assert_eq!(world.paw(&["start"]).code, 0);
     assert_eq!(world.receipt()["format"], json!(1));

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{REGION, World};
 
 #[test]
-fn purge_removes_the_session_its_worktrees_and_the_branches_it_made_for_nothing() {
+fn purge_removes_the_session_its_worktrees_and_its_unused_branches() {
     let world = World::new();
     let ran = world.paw(&["purge", "--force"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "Purged session 'paw-app'.\n"), "{ran}");
@@ -21,7 +21,7 @@ fn purge_removes_the_session_its_worktrees_and_the_branches_it_made_for_nothing(
 }
 
 #[test]
-fn what_we_have_written_for_an_agent_is_not_told_as_lost_and_what_somebody_added_to_it_is_kept() {
+fn purge_stores_text_added_to_a_briefing_but_not_the_briefing() {
     let world = World::new();
     let briefing = world.worktree("feat/a").join("AGENTS.md");
     let text = fs::read_to_string(&briefing).unwrap();
@@ -80,7 +80,7 @@ fn purge_with_n_enter_or_bare_enter_cancels() {
 }
 
 #[test]
-fn purge_without_unmerged_commits_asks_the_other_question() {
+fn purge_without_unmerged_commits_shows_the_short_prompt() {
     let world = World::new();
     let mut terminal = world.typed(&["purge"]);
     for word in ["remove", "worktrees,", "y/N"] {
@@ -93,7 +93,7 @@ fn purge_without_unmerged_commits_asks_the_other_question() {
 }
 
 #[test]
-fn an_agent_that_joins_during_the_question_is_purged_with_the_others() {
+fn purge_removes_an_agent_added_during_the_prompt() {
     let world = World::new();
     let mut terminal = world.typed(&["purge"]);
     terminal.wait_for("y/N");
@@ -106,7 +106,7 @@ fn an_agent_that_joins_during_the_question_is_purged_with_the_others() {
 }
 
 #[test]
-fn a_session_that_is_purged_during_the_question_is_not_purged_twice() {
+fn purge_does_nothing_if_the_session_was_purged_during_the_prompt() {
     let world = World::new();
     let mut terminal = world.typed(&["purge"]);
     terminal.wait_for("y/N");
@@ -142,7 +142,7 @@ fn purge_force_emits_per_worktree_progress_to_stderr() {
 }
 
 #[test]
-fn purge_without_force_keeps_a_dirty_worktree_and_goes_on() {
+fn purge_without_force_keeps_a_dirty_worktree_and_continues() {
     let world = World::new();
     fs::write(world.worktree("feat/a").join("draft"), "unsaved").unwrap();
     let mut terminal = world.typed(&["purge"]);
@@ -153,14 +153,14 @@ fn purge_without_force_keeps_a_dirty_worktree_and_goes_on() {
     assert_eq!(terminal.finish(), 0);
     assert!(world.worktree("feat/a").join("draft").exists() && !world.worktree("feat/b").exists());
     assert!(!world.is_alive());
-    // What is left can be purged later.
+    // The rest can be purged later.
     assert_eq!(world.receipt()["worktrees"].as_array().unwrap().len(), 1);
     let ran = world.paw(&["purge", "--force"]);
     assert!(ran.code == 0 && !world.worktree("feat/a").exists() && !world.receipt_path().exists(), "{ran}");
 }
 
 #[test]
-fn purge_leaves_a_branch_that_was_there_before() {
+fn purge_keeps_a_branch_that_existed_before_the_session() {
     let world = World::empty();
     world.repo.git(["branch", "feat/a"]);
     let world = world.started();
@@ -169,7 +169,7 @@ fn purge_leaves_a_branch_that_was_there_before() {
 }
 
 #[test]
-fn of_two_branches_with_the_same_commit_purge_leaves_one() {
+fn purge_keeps_one_of_two_branches_with_the_same_commit() {
     let world = World::new();
     let commit = world.commit_in("feat/a", "one");
     paw_testkit::git(&world.worktree("feat/b"), ["reset", "--quiet", "--hard", &commit]);
@@ -187,7 +187,7 @@ fn purge_ends_the_processes_left_in_the_worktrees() {
 }
 
 #[test]
-fn purge_from_inside_a_worktree_spares_whoever_typed_it() {
+fn purge_from_inside_a_worktree_does_not_kill_its_caller() {
     let world = World::new();
     let script = format!("{} purge --force; echo alive", crate::paw::PROGRAM);
     let ran = world.sandbox.run(&world.worktree("feat/a"), "sh", ["-c", &script]);
@@ -195,7 +195,7 @@ fn purge_from_inside_a_worktree_spares_whoever_typed_it() {
 }
 
 #[test]
-fn purge_clears_messages_hooks_and_the_audit_trail() {
+fn purge_removes_messages_hooks_and_the_audit_trail() {
     let world = World::with_broker();
     wait_until("the broker runs", || (world.status()["broker"]["running"] == json!(true)).then_some(()));
     let said = world.paw(&["say", "status", "working"]);
@@ -221,7 +221,7 @@ fn purge_strips_the_boot_block_injection() {
 }
 
 #[test]
-fn purge_stale_forgets_sessions_that_cannot_be_brought_back_and_no_other() {
+fn purge_stale_removes_only_sessions_that_cannot_be_resumed() {
     let world = World::new();
     let gone = world.receipt_path().with_file_name("paw-gone.json");
     let mut receipt = world.receipt();

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::World;
 
 #[test]
-fn remove_takes_one_agent_out_and_leaves_the_others() {
+fn remove_removes_one_agent_and_keeps_the_others() {
     let world = World::new();
     let other = world.pane("feat-b");
     let ran = world.paw(&["remove", "feat/a"]);
@@ -25,7 +25,7 @@ fn remove_takes_one_agent_out_and_leaves_the_others() {
 }
 
 #[test]
-fn remove_refuses_uncommitted_work_before_it_touches_anything() {
+fn remove_refuses_uncommitted_changes_before_it_changes_anything() {
     let world = World::new();
     fs::write(world.worktree("feat/a").join("draft"), "unsaved").unwrap();
     let ran = world.paw(&["remove", "feat/a"]);
@@ -37,7 +37,7 @@ fn remove_refuses_uncommitted_work_before_it_touches_anything() {
 }
 
 #[test]
-fn what_somebody_has_written_into_a_briefing_is_kept() {
+fn remove_stores_text_added_to_a_briefing() {
     let world = World::new();
     let briefing = world.worktree("feat/a").join("AGENTS.md");
     let text = fs::read_to_string(&briefing).unwrap();
@@ -50,7 +50,7 @@ fn what_somebody_has_written_into_a_briefing_is_kept() {
 }
 
 #[test]
-fn remove_can_leave_the_worktree() {
+fn remove_can_keep_the_worktree() {
     let world = World::new();
     fs::write(world.worktree("feat/a").join("draft"), "unsaved").unwrap();
     let ran = world.paw(&["remove", "feat/a", "--keep-worktree"]);
@@ -59,7 +59,7 @@ fn remove_can_leave_the_worktree() {
 }
 
 #[test]
-fn remove_refuses_strangers_the_supervisor_and_the_last_one() {
+fn remove_refuses_unknown_branches_the_supervisor_and_the_last_agent() {
     let world = World::new();
     let ran = world.paw(&["remove", "feat/x"]);
     assert!(ran.code == 1 && ran.stderr.contains("feat/a, feat/b"), "{ran}");
@@ -72,7 +72,7 @@ fn remove_refuses_strangers_the_supervisor_and_the_last_one() {
 }
 
 #[test]
-fn an_agent_whose_worktree_was_deleted_by_hand_can_be_removed() {
+fn remove_works_if_the_worktree_was_deleted_by_hand() {
     let world = World::new();
     fs::remove_dir_all(world.worktree("feat/a")).unwrap();
     assert_eq!(world.paw(&["remove", "feat/a"]).code, 0);
@@ -80,7 +80,7 @@ fn an_agent_whose_worktree_was_deleted_by_hand_can_be_removed() {
 }
 
 #[test]
-fn a_stopped_session_loses_an_agent_as_well() {
+fn remove_works_in_a_stopped_session() {
     let world = World::new();
     world.paw(&["stop"]);
     assert_eq!(world.paw(&["remove", "feat/a"]).code, 0);
@@ -88,7 +88,7 @@ fn a_stopped_session_loses_an_agent_as_well() {
 }
 
 #[test]
-fn an_agent_removed_from_its_own_pane_is_removed_whole() {
+fn remove_from_the_agents_own_pane_completes() {
     let world = World::new();
     let pane = world.pane("feat-a").unwrap();
     world.tmux(&["send-keys", "-t", &pane, "C-c"]);

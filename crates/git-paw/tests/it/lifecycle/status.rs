@@ -23,7 +23,7 @@ fn status_shows_the_session_its_agents_and_their_worktrees() {
 }
 
 #[test]
-fn status_as_a_document() {
+fn status_prints_json() {
     let world = World::new();
     let status = world.status();
     assert_eq!((&status["session"], &status["status"]), (&json!("paw-app"), &json!("active")));
@@ -39,7 +39,7 @@ fn status_as_a_document() {
 }
 
 #[test]
-fn a_cli_that_is_a_shell_script_is_not_taken_for_the_shell_it_was_typed_into() {
+fn status_shows_a_shell_script_cli_as_running() {
     let world = World::new();
     world.sandbox.install_program("scripted", "#!/bin/sh\nwhile read -r line; do :; done\n");
     world.sandbox.write("home/.config/git-paw/config.toml", "[clis.scripted]\ncommand = \"scripted\"\n");
@@ -56,7 +56,7 @@ fn a_cli_that_is_a_shell_script_is_not_taken_for_the_shell_it_was_typed_into() {
 }
 
 #[test]
-fn telling_somebody_without_an_inbox_says_how_to_reach_them() {
+fn tell_to_an_agent_without_an_inbox_says_how_to_reach_it() {
     let world = World::new();
     insta::assert_snapshot!(world.paw(&["tell", "feat-a", "hello"]), @"
     exit 1
@@ -79,7 +79,7 @@ fn status_shows_the_broker_and_its_port() {
 }
 
 #[test]
-fn status_and_sweep_tell_the_same_about_a_verified_commit() {
+fn status_and_sweep_agree_on_a_verified_commit() {
     let world = World::with_broker();
     wait_until("the broker runs", || (world.status()["broker"]["running"] == json!(true)).then_some(()));
     let ran = world.paw(&["sweep", "verified", "feat-b", "all gates pass"]);
@@ -104,7 +104,7 @@ fn active_and_dead_downgrades_to_stopped() {
 }
 
 #[test]
-fn a_cli_that_has_ended_and_a_worktree_that_is_gone_are_shown() {
+fn status_shows_an_exited_cli_and_a_missing_worktree() {
     let world = World::new();
     let pane = world.pane("feat-a").unwrap();
     world.tmux(&["send-keys", "-t", &pane, "C-c"]);
@@ -116,7 +116,7 @@ fn a_cli_that_has_ended_and_a_worktree_that_is_gone_are_shown() {
 }
 
 #[test]
-fn an_agent_that_left_its_branch_is_shown() {
+fn status_shows_an_agent_on_another_branch() {
     let world = World::new();
     paw_testkit::git(&world.worktree("feat/a"), ["checkout", "--quiet", "-b", "elsewhere"]);
     paw_testkit::git(&world.worktree("feat/b"), ["checkout", "--quiet", "--detach"]);
@@ -132,7 +132,7 @@ fn status_is_the_same_from_inside_a_worktree() {
 }
 
 #[test]
-fn a_session_of_the_same_name_that_somebody_else_made_is_not_taken_for_ours() {
+fn status_ignores_a_foreign_tmux_session_with_the_same_name() {
     let world = World::new();
     world.kill_tmux();
     assert_eq!(world.sandbox.tmux(["new-session", "-d", "-s", "paw-app"]).code, 0);
@@ -144,7 +144,7 @@ fn a_session_of_the_same_name_that_somebody_else_made_is_not_taken_for_ours() {
 }
 
 #[test]
-fn a_session_is_known_to_run_in_a_locale_without_utf_8() {
+fn status_works_in_a_locale_without_utf_8() {
     let mut world = World::new();
     world.sandbox.set("LANG", "C");
     let status = world.status();

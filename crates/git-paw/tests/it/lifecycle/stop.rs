@@ -24,7 +24,7 @@ fn stop_ends_the_session_and_keeps_worktrees_and_receipt() {
 }
 
 #[test]
-fn stop_ends_the_broker_and_what_it_has_stored_stays() {
+fn stop_ends_the_broker_and_keeps_its_messages() {
     let world = World::with_broker();
     wait_until("the broker runs", || (world.status()["broker"]["running"] == json!(true)).then_some(()));
     let ran = world.paw(&["say", "status", "working"]);
@@ -113,7 +113,7 @@ fn stop_help_names_all_three_teardown_verbs() {
 }
 
 #[test]
-fn stop_names_a_session_that_begins_alike_only_if_it_is_meant() {
+fn stop_does_not_end_a_session_with_the_same_prefix() {
     let world = World::new();
     world.sandbox.tmux(["new-session", "-d", "-s", "paw-application"]);
     assert_eq!(world.paw(&["stop"]).code, 0);

@@ -1,4 +1,4 @@
-//! First words, handed over in the background once an agent listens.
+//! Boot prompts, delivered in the background when the agent is ready.
 
 use std::fs;
 
@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use super::World;
 
-/// A session of one agent that looks like claude and waits until it is told to go.
+/// A session of one agent that looks like claude and waits for a signal before it is ready.
 fn started(steps: &str) -> (World, FakeAgent) {
     started_by(steps, |wrapper| wrapper)
 }
 
-/// The same with its program's text changed.
+/// The same with a modified CLI script.
 fn started_by(steps: &str, change: impl Fn(String) -> String) -> (World, FakeAgent) {
     let mut world = World::new();
     world.sandbox.set("GIT_PAW_READINESS_TIMEOUT_MS", "6000");
@@ -32,7 +32,7 @@ fn agent(world: &World) -> Value {
 }
 
 #[test]
-fn the_start_does_not_wait_and_the_prompt_arrives_when_the_agent_is_ready() {
+fn start_delivers_the_boot_prompt_in_the_background() {
     let (world, fake) = started("wait");
     let pending = agent(&world)["pending_boot_prompt"].as_str().unwrap().to_owned();
     assert!(pending.contains("AGENTS.md"), "{pending}");
@@ -47,7 +47,7 @@ fn the_start_does_not_wait_and_the_prompt_arrives_when_the_agent_is_ready() {
 }
 
 #[test]
-fn a_cli_that_is_a_shell_script_goes_by_its_own_name_and_gets_its_prompt() {
+fn boot_prompt_reaches_a_cli_that_is_a_shell_script() {
     let (world, fake) = started_by("", |wrapper| wrapper.replace("exec -a claude bash", "bash"));
     wait_until("the prompt was submitted", || (!fake.prompts().is_empty()).then_some(()));
     assert_eq!(world.panes("paw-app", "#{pane_current_command}"), ["claude"]);
@@ -58,7 +58,7 @@ fn a_cli_that_is_a_shell_script_goes_by_its_own_name_and_gets_its_prompt() {
 }
 
 #[test]
-fn a_prompt_is_never_typed_into_the_shell_of_an_agent_that_died() {
+fn boot_prompt_is_not_typed_into_the_shell_of_an_exited_cli() {
     let (world, fake) = started("die");
     let shown = || {
         let id = world.panes("paw-app", "#{pane_id}").remove(0);

@@ -1,4 +1,4 @@
-//! What would be done, and nothing done.
+//! `git paw start --dry-run`
 
 use paw_host::process::shell_quote;
 use paw_testkit::wait_until;
@@ -41,7 +41,7 @@ fn dry_run_of_a_supervised_session_shows_environment_and_logging_but_no_token() 
 }
 
 #[test]
-fn a_dry_run_says_what_would_become_of_the_session_that_is_there() {
+fn dry_run_says_whether_an_existing_session_is_attached_resumed_or_rebuilt() {
     let world = World::new();
     world.start(&["--cli", "agent", "--branches", "feat/a"]);
     for (command, said) in [
@@ -61,7 +61,7 @@ fn a_dry_run_says_what_would_become_of_the_session_that_is_there() {
 }
 
 #[test]
-fn a_dry_run_shows_what_would_be_refused() {
+fn dry_run_fails_like_the_start_would() {
     let world = World::new();
     let ran = world.paw(&["start", "--dry-run", "--cli", "nobody", "--branches", "feat/a"]);
     assert_eq!(ran.code, 1);
@@ -69,7 +69,7 @@ fn a_dry_run_shows_what_would_be_refused() {
 }
 
 #[test]
-fn twenty_six_supervised_agents_are_rejected_before_anything_is_touched() {
+fn start_rejects_twenty_six_supervised_agents_before_it_changes_anything() {
     let world = World::new();
     let branches: Vec<_> = (1..=26).map(|number| format!("feat/{number}")).collect();
     let ran = world.paw(&["start", "--supervisor", "--branches", &branches.join(",")]);
@@ -95,7 +95,7 @@ fn preset_not_found_returns_error() {
 }
 
 #[test]
-fn a_preset_names_branches_and_cli() {
+fn preset_sets_branches_and_cli() {
     let world = World::new();
     world.configure("[presets.backend]\nbranches = [\"feat/api\", \"feat/db\"]\ncli = \"agent\"\n");
     let ran = world.start(&["--dry-run", "--preset", "backend"]);
@@ -103,7 +103,7 @@ fn a_preset_names_branches_and_cli() {
 }
 
 #[test]
-fn an_illegal_branch_is_refused_with_its_rule() {
+fn start_refuses_an_invalid_branch_name_with_the_rule() {
     let world = World::new();
     let ran = world.paw(&["start", "--branches", "feat/a,bad..name"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (1, ""));
@@ -112,7 +112,7 @@ fn an_illegal_branch_is_refused_with_its_rule() {
 }
 
 #[test]
-fn the_users_own_branch_is_refused_by_name() {
+fn start_refuses_the_branch_of_the_main_checkout() {
     let world = World::new();
     let ran = world.paw(&["start", "--branches", "feat/a,main"]);
     assert!(
@@ -122,7 +122,7 @@ fn the_users_own_branch_is_refused_by_name() {
     world.assert_nothing_started();
 }
 
-/// The line that a dry run prints for an agent is the one that is recorded and typed.
+/// Asserts that the printed command of an agent is the one that is recorded and typed.
 fn assert_dry_run_prints_what_is_typed(config: &str, flags: &[&str]) {
     for cli in ["claude", "codex", "gemini", "opencode"] {
         let world = World::new();
@@ -148,16 +148,16 @@ fn assert_dry_run_prints_what_is_typed(config: &str, flags: &[&str]) {
 }
 
 #[test]
-fn a_dry_run_prints_the_line_of_an_agent_without_a_broker() {
+fn dry_run_prints_the_command_of_an_agent_without_a_broker() {
     assert_dry_run_prints_what_is_typed("", &[]);
 }
 
 #[test]
-fn a_dry_run_prints_the_line_of_an_agent_with_hooks() {
+fn dry_run_prints_the_command_of_an_agent_with_hooks() {
     assert_dry_run_prints_what_is_typed("[broker]\nenabled = true\n", &[]);
 }
 
 #[test]
-fn a_dry_run_prints_the_line_of_a_supervised_agent() {
+fn dry_run_prints_the_command_of_a_supervised_agent() {
     assert_dry_run_prints_what_is_typed("[supervisor]\nagent_approval = \"full-auto\"\n", &["--supervisor"]);
 }

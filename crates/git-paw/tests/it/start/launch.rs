@@ -1,4 +1,4 @@
-//! Starts without a terminal and with one.
+//! Starts with and without a terminal.
 
 use std::fs;
 
@@ -46,7 +46,7 @@ fn headless_supervisor_launch_succeeds_under_socket_isolation() {
 }
 
 #[test]
-fn the_dashboard_knows_the_sessions_agents_and_writes_down_its_port() {
+fn dashboard_lists_the_agents_and_records_its_port() {
     let world = World::new();
     let theirs = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     world.configure(&format!("[broker]\nport = {}\n", theirs.local_addr().unwrap().port()));
@@ -76,7 +76,7 @@ fn default_start_rebases_an_existing_branch_and_no_rebase_leaves_it() {
 }
 
 #[test]
-fn without_tmux_the_error_says_how_to_install_it_and_nothing_is_made() {
+fn start_without_tmux_says_how_to_install_it_and_creates_nothing() {
     let world = World::new();
     fs::rename(world.sandbox.root().join("tools/tmux"), world.sandbox.root().join("tmux.away")).unwrap();
     let ran = world.paw(&["start", "--branches", "feat/a"]);
@@ -87,7 +87,7 @@ fn without_tmux_the_error_says_how_to_install_it_and_nothing_is_made() {
 }
 
 #[test]
-fn without_any_cli_the_error_says_how_to_get_one() {
+fn start_without_any_cli_says_how_to_install_one() {
     let world = World::new();
     world.sandbox.write("home/.config/git-paw/config.toml", "");
     let ran = world.paw(&["start", "--branches", "feat/a"]);
@@ -96,7 +96,7 @@ fn without_any_cli_the_error_says_how_to_get_one() {
 }
 
 #[test]
-fn a_repository_without_commits_is_refused_clearly() {
+fn start_refuses_a_repository_without_commits() {
     let world = World::new();
     let empty = world.sandbox.root().join("empty");
     fs::create_dir(&empty).unwrap();
@@ -108,7 +108,7 @@ fn a_repository_without_commits_is_refused_clearly() {
 }
 
 #[test]
-fn a_detached_head_is_no_hindrance() {
+fn start_works_with_a_detached_head() {
     let world = World::new();
     world.repo.git(["checkout", "--quiet", "--detach"]);
     world.start(&["--branches", "feat/a,main"]);
@@ -131,7 +131,7 @@ fn tty_launch_attaches_as_before() {
 }
 
 #[test]
-fn a_cli_that_the_profile_hides_is_found_in_its_pane() {
+fn pane_finds_a_cli_that_a_login_shell_would_hide() {
     let world = World::new();
     world.sandbox.write("home/.tmux.conf", "set -g default-shell /bin/bash\n");
     world.sandbox.write("home/.bash_profile", "PATH=/usr/bin:/bin\n");
@@ -144,7 +144,7 @@ fn a_cli_that_the_profile_hides_is_found_in_its_pane() {
 }
 
 #[test]
-fn what_the_session_writes_stays_out_of_git() {
+fn session_files_are_ignored_by_git() {
     let world = World::new();
     world.configure("[logging]\nenabled = true\n");
     world.start(&["--supervisor", "--branches", "feat/a"]);
@@ -156,7 +156,7 @@ fn what_the_session_writes_stays_out_of_git() {
 }
 
 #[test]
-fn inside_tmux_the_client_is_switched_to_the_session() {
+fn start_inside_tmux_switches_the_client_to_the_session() {
     let world = World::new();
     world.sandbox.tmux([
         "new-session",
@@ -184,9 +184,9 @@ fn inside_tmux_the_client_is_switched_to_the_session() {
 }
 
 #[test]
-fn without_flags_a_person_is_asked_for_everything() {
+fn start_without_flags_prompts_for_everything() {
     let world = World::new();
-    // With one CLI alone there would be nothing to choose.
+    // With only one CLI there would be no prompt for it.
     world.sandbox.install_program("claude", "#!/bin/sh\nexec sleep 600\n");
     world.repo.git(["branch", "feat/one"]);
     let mut terminal = Terminal::run(&world.sandbox, &world.repo.root, PROGRAM, &[]);
@@ -206,7 +206,7 @@ fn without_flags_a_person_is_asked_for_everything() {
 }
 
 #[test]
-fn a_person_who_presses_ctrl_c_starts_nothing() {
+fn ctrl_c_at_the_prompt_starts_nothing() {
     let world = World::new();
     world.repo.git(["branch", "feat/one"]);
     let mut terminal =
@@ -218,7 +218,7 @@ fn a_person_who_presses_ctrl_c_starts_nothing() {
 }
 
 #[test]
-fn a_bare_repository_has_sessions_too() {
+fn start_works_in_a_bare_repository() {
     for mode in ["--no-supervisor", "--supervisor"] {
         let world = World::new();
         let bare = world.sandbox.root().join("bare.git");
@@ -231,7 +231,7 @@ fn a_bare_repository_has_sessions_too() {
 }
 
 #[test]
-fn a_repository_with_submodules_gives_agents_filled_ones() {
+fn start_initializes_submodules_in_new_worktrees() {
     let mut world = World::new();
     let library = world.sandbox.repo("library");
     world.sandbox.set("GIT_ALLOW_PROTOCOL", "file");
@@ -241,7 +241,7 @@ fn a_repository_with_submodules_gives_agents_filled_ones() {
 }
 
 #[test]
-fn a_guide_on_the_web_is_named_in_the_briefing() {
+fn briefing_contains_docs_base_url() {
     let world = World::new();
     world.configure("docs_base_url = \"https://docs.example/paw\"\n[broker]\nenabled = true");
     world.start(&["--no-supervisor", "--branches", "feat/a"]);
@@ -250,7 +250,7 @@ fn a_guide_on_the_web_is_named_in_the_briefing() {
 }
 
 #[test]
-fn a_key_that_comes_to_nothing_is_said_and_stops_nobody() {
+fn start_warns_about_a_key_without_effect() {
     let world = World::new();
     world.configure("[supervisor]\nauto_revert = true\n[supervisor.tell]\ninventory_max_age_seconds = 5");
     let ran = world.start(&["--no-supervisor", "--branches", "feat/a"]);
@@ -260,7 +260,7 @@ fn a_key_that_comes_to_nothing_is_said_and_stops_nobody() {
 }
 
 #[test]
-fn a_start_whose_messages_go_to_a_file_attaches_all_the_same() {
+fn start_attaches_although_stderr_is_a_file() {
     let world = World::new();
     let start = format!("{PROGRAM} start --no-supervisor --cli agent --branches feat/a 2> log");
     let terminal = Terminal::run(&world.sandbox, &world.repo.root, "sh", &["-c", &start]);
@@ -274,7 +274,7 @@ fn a_start_whose_messages_go_to_a_file_attaches_all_the_same() {
 }
 
 #[test]
-fn who_cannot_attach_here_is_told_the_whole_command() {
+fn start_prints_the_attach_command_if_it_cannot_attach() {
     let world = World::new();
     let socket = format!("paw-attach-{}", std::process::id());
     world.configure(&format!("[tmux]\nsocket = \"{socket}\"\n"));

@@ -1,4 +1,4 @@
-//! What panes print, and where a repository cannot have it put.
+//! Pane logs, and paths that a repository cannot use for them.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -8,7 +8,7 @@ use paw_testkit::wait_until;
 use super::World;
 
 #[test]
-fn a_log_is_not_written_through_a_link_that_the_repository_laid() {
+fn start_does_not_log_through_a_link_in_the_repository() {
     let world = World::new();
     let target = world.sandbox.write("home/.bashrc", "mine\n");
     let logs = world.repo.root.join(".git-paw/logs/paw-app");
@@ -32,7 +32,7 @@ fn a_log_is_not_written_through_a_link_that_the_repository_laid() {
 }
 
 #[test]
-fn an_agent_that_joins_is_not_logged_through_a_link_either() {
+fn add_does_not_log_through_a_link_in_the_repository() {
     let world = World::new();
     let target = world.sandbox.write("home/.bashrc", "mine\n");
     world.configure("[logging]\nenabled = true\n");
@@ -45,11 +45,11 @@ fn an_agent_that_joins_is_not_logged_through_a_link_either() {
 }
 
 #[test]
-fn a_repository_cannot_send_logs_out_of_itself() {
+fn repository_cannot_set_a_log_dir_outside_of_itself() {
     let world = World::new();
     world.repo.write(".git-paw/config.toml", "[logging]\nenabled = true\nlog_dir = \"../elsewhere\"\n");
     let ran = world.start(&["--cli", "agent", "--branches", "feat/a"]);
-    assert!(ran.stderr.contains("logging.log_dir of this repository is ignored"), "{ran}");
+    assert!(ran.stderr.contains("ignoring this repository's logging.log_dir"), "{ran}");
     assert!(!world.sandbox.root().join("elsewhere").exists());
     wait_until("the log is where logs are", || {
         world.repo.root.join(".git-paw/logs/paw-app/feat--a.log").exists().then_some(())
@@ -59,7 +59,7 @@ fn a_repository_cannot_send_logs_out_of_itself() {
 }
 
 #[test]
-fn the_user_may_have_logs_anywhere() {
+fn user_can_set_any_log_dir() {
     let world = World::new();
     let dir = world.sandbox.root().join("elsewhere");
     world.configure(&format!("[logging]\nenabled = true\nlog_dir = {dir:?}\n"));

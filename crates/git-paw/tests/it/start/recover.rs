@@ -1,11 +1,11 @@
-//! A start where there is a session already.
+//! Starts with an existing session.
 
 use paw_testkit::wait_until;
 
 use super::World;
 
 #[test]
-fn a_running_session_is_not_started_twice() {
+fn start_does_not_start_a_running_session_twice() {
     for mode in [&["--no-supervisor"][..], &["--supervisor"][..]] {
         let world = World::new();
         let args: Vec<_> = mode.iter().copied().chain(["--branches", "feat/a"]).collect();
@@ -19,7 +19,7 @@ fn a_running_session_is_not_started_twice() {
 }
 
 #[test]
-fn after_kill_server_the_session_is_built_again() {
+fn start_rebuilds_the_session_after_kill_server() {
     for (mode, marks) in [
         ("--no-supervisor", vec!["feat-a", "feat-b"]),
         ("--supervisor", vec!["supervisor", "dashboard", "feat-a", "feat-b"]),
@@ -49,7 +49,7 @@ fn a_damaged_receipt_is_named_and_left_alone() {
 }
 
 #[test]
-fn a_receipt_of_a_newer_version_stops_the_start() {
+fn start_fails_on_a_receipt_of_a_newer_version() {
     let world = World::new();
     world.start(&["--branches", "feat/a"]);
     let file = world.sandbox.home().join(".local/share/git-paw/sessions/paw-app.json");
@@ -62,7 +62,7 @@ fn a_receipt_of_a_newer_version_stops_the_start() {
 }
 
 #[test]
-fn a_repository_that_was_moved_takes_its_session_along() {
+fn start_finds_the_session_of_a_moved_repository() {
     let world = World::new();
     world.configure("[logging]\nenabled = true\n");
     world.start(&["--branches", "feat/a"]);
@@ -82,7 +82,7 @@ fn a_repository_that_was_moved_takes_its_session_along() {
 }
 
 #[test]
-fn a_start_that_was_killed_at_any_moment_is_finished_by_the_next_one() {
+fn start_finishes_a_start_that_was_killed() {
     for moment in ["start:worktrees-made", "start:receipt-saved", "start:panes-next", "start:panes-made"] {
         let mut world = World::new();
         world.sandbox.set("GIT_PAW_CRASH_AT", moment);

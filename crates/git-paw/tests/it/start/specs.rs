@@ -1,4 +1,4 @@
-//! Agents for specs.
+//! Starts from specs.
 
 use super::World;
 
@@ -33,7 +33,7 @@ fn from_specs_supervisor_engages_supervisor_mode_and_skips_the_foreground() {
 }
 
 #[test]
-fn supervisor_in_the_configuration_engages_for_specs_and_no_supervisor_overrides_it() {
+fn configured_supervisor_is_used_for_specs_unless_no_supervisor_is_given() {
     let world = with_specs();
     world.configure("[supervisor]\nenabled = true\n");
     let on = world.start(&["--dry-run", "--from-all-specs"]);
@@ -76,7 +76,7 @@ fn uncommitted_specs_warn_and_force_silences() {
 }
 
 #[test]
-fn no_pending_specs_is_said() {
+fn start_reports_that_there_are_no_pending_specs() {
     let world = World::new();
     let ran = world.paw(&["start", "--from-all-specs"]);
     assert_eq!(ran.code, 1);

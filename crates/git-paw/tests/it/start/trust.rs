@@ -1,4 +1,4 @@
-//! What a repository brings along needs a yes.
+//! Repository settings that need the user's approval.
 
 use super::World;
 
@@ -9,7 +9,7 @@ fn with_own_cli() -> World {
 }
 
 #[test]
-fn a_repositorys_own_cli_is_not_started_without_a_yes() {
+fn start_does_not_run_a_repositorys_cli_without_approval() {
     let world = with_own_cli();
     let ran = world.paw(&["start", "--cli", "evil", "--branches", "feat/a"]);
     assert_eq!(ran.code, 1);
@@ -19,7 +19,7 @@ fn a_repositorys_own_cli_is_not_started_without_a_yes() {
 }
 
 #[test]
-fn trust_approves_it_once_until_it_changes() {
+fn trust_approves_a_repositorys_cli_until_it_changes() {
     let world = with_own_cli();
     world.start(&["--trust", "--cli", "evil", "--branches", "feat/a"]);
     let again = world.start(&["--dry-run", "--cli", "evil", "--branches", "feat/b"]);
@@ -30,7 +30,7 @@ fn trust_approves_it_once_until_it_changes() {
 }
 
 #[test]
-fn an_agent_cannot_approve() {
+fn agent_cannot_approve_a_repositorys_cli() {
     let mut world = with_own_cli();
     world.sandbox.set("GIT_PAW_AGENT_ID", "feat-x");
     let ran = world.paw(&["start", "--trust", "--cli", "evil", "--branches", "feat/a"]);
@@ -40,7 +40,7 @@ fn an_agent_cannot_approve() {
 }
 
 #[test]
-fn full_auto_of_a_repository_is_ignored_until_it_is_approved() {
+fn repositorys_full_auto_is_ignored_until_approved() {
     let world = World::new();
     world.configure("[supervisor]\nenabled = true\n");
     world.repo.write(".git-paw/config.toml", "[supervisor]\nagent_approval = \"full-auto\"\n");
@@ -52,14 +52,14 @@ fn full_auto_of_a_repository_is_ignored_until_it_is_approved() {
 }
 
 #[test]
-fn a_repository_does_not_lift_what_the_user_keeps_manual() {
+fn repository_cannot_raise_the_users_approval_level() {
     let world = World::new();
     world.sandbox.install_program("codex", "#!/bin/sh\nexec sleep 600\n");
     world.repo.write(".git-paw/config.toml", "[supervisor]\nagent_approval = \"auto\"\n");
     let args = ["--dry-run", "--supervisor", "--cli", "codex", "--branches", "feat/a"];
     world.configure("[supervisor]\nagent_approval = \"manual\"\n");
     let ran = world.start(&args);
-    assert!(ran.stderr.contains("this repository's own supervisor.agent_approval is ignored"), "{ran}");
+    assert!(ran.stderr.contains("ignoring this repository's supervisor.agent_approval"), "{ran}");
     assert!(!ran.stdout.contains("workspace-write"), "{ran}");
 
     world.configure("");
@@ -69,12 +69,12 @@ fn a_repository_does_not_lift_what_the_user_keeps_manual() {
 }
 
 #[test]
-fn a_supervisor_is_not_let_do_more_than_the_user_lets_agents_do() {
+fn repository_cannot_raise_the_supervisors_approval_level() {
     let world = World::new();
     world.sandbox.install_program("codex", "#!/bin/sh\nexec sleep 600\n");
     world.repo.write(".git-paw/config.toml", "[supervisor]\napproval = \"auto\"\n");
     world.configure("[supervisor]\nagent_approval = \"manual\"\n");
     let ran = world.start(&["--dry-run", "--supervisor", "--cli", "codex", "--branches", "feat/a"]);
-    assert!(ran.stderr.contains("supervisor.approval is ignored"), "{ran}");
+    assert!(ran.stderr.contains("ignoring this repository's supervisor.approval"), "{ran}");
     assert!(!ran.stdout.contains("workspace-write"), "{ran}");
 }
