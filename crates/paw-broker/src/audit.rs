@@ -19,7 +19,7 @@ use crate::bus::Subscription;
 use crate::cache::CachedMessage;
 
 /// A file of this size is rotated.
-const MOST_BYTES: u64 = 10 << 20;
+const MAX_BYTES: u64 = 10 << 20;
 /// Rotated files that are kept. `broker.log.1` is the newest.
 const MAX_ROTATED: u32 = 3;
 /// Pause between two writes, so that many messages are written together under load.
@@ -31,14 +31,14 @@ pub struct AuditTrail {
     /// The repository. It may contain symbolic links; their targets must not be written.
     root: PathBuf,
     path: PathBuf,
-    most_bytes: u64,
+    max_bytes: u64,
     /// Whether the current problem was logged. Each problem is logged once, not for every message.
     warned: bool,
 }
 
 impl AuditTrail {
     pub fn new(root: &Path, path: &Path) -> Self {
-        Self { root: root.to_path_buf(), path: path.to_path_buf(), most_bytes: MOST_BYTES, warned: false }
+        Self { root: root.to_path_buf(), path: path.to_path_buf(), max_bytes: MAX_BYTES, warned: false }
     }
 
     /// The sequence number of the last message in the file.
@@ -89,7 +89,7 @@ impl AuditTrail {
             text.insert(0, '\n');
         }
         file.write_all(text.as_bytes())?;
-        if file.metadata()?.len() >= self.most_bytes {
+        if file.metadata()?.len() >= self.max_bytes {
             self.rotate()?;
         }
         Ok(())
@@ -207,7 +207,7 @@ mod tests {
     fn audit_trail_rotates_large_files_and_deletes_the_oldest() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("broker.log");
-        let mut audit = AuditTrail { most_bytes: 200, ..AuditTrail::new(dir.path(), &path) };
+        let mut audit = AuditTrail { max_bytes: 200, ..AuditTrail::new(dir.path(), &path) };
         for start in (0..50).step_by(5) {
             audit.write("s", &page(start..start + 5));
         }

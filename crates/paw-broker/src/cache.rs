@@ -12,10 +12,10 @@ use crate::record::{AgentRecords, MessageRef};
 use crate::route::Audience;
 
 /// Bounds of the cached messages.
-const MOST_MESSAGES: usize = 2048;
-const MOST_BYTES: usize = 4 << 20;
+const MAX_MESSAGES: usize = 2048;
+const MAX_BYTES: usize = 4 << 20;
 /// Audiences whose newest sequence number is cached. The others are looked up in the log.
-const MOST_AUDIENCES: usize = 2048;
+const MAX_AUDIENCES: usize = 2048;
 
 /// A row of the log, parsed on first use.
 #[derive(Debug)]
@@ -139,7 +139,7 @@ impl SessionCache {
         }
         self.bytes += body.len();
         self.last.push_back(Arc::new(CachedMessage::new(entry)));
-        while self.last.len() > MOST_MESSAGES || (self.bytes > MOST_BYTES && self.last.len() > 1) {
+        while self.last.len() > MAX_MESSAGES || (self.bytes > MAX_BYTES && self.last.len() > 1) {
             if let Some(oldest) = self.last.pop_front() {
                 self.bytes -= oldest.entry.body.len();
                 self.last_from = oldest.entry.seq;
@@ -150,7 +150,7 @@ impl SessionCache {
     fn note(&mut self, agent: &AgentId, seq: u64) {
         if let Some(newest) = self.newest.get_mut(agent) {
             *newest = seq.max(*newest);
-        } else if self.newest.len() < MOST_AUDIENCES {
+        } else if self.newest.len() < MAX_AUDIENCES {
             self.newest.insert(agent.clone(), seq);
         } else {
             self.newest_is_complete = false;
@@ -235,15 +235,15 @@ mod tests {
     #[test]
     fn cache_is_bounded_in_messages_and_in_bytes() {
         let mut cache = SessionCache::new(0, &[], AgentRecords::default());
-        for seq in 1..=3 * MOST_MESSAGES as u64 {
+        for seq in 1..=3 * MAX_MESSAGES as u64 {
             cache.add(entry(seq, "a", Audience::Only(id(&format!("b{seq}"))), 10), None);
         }
-        assert_eq!((cache.last.len(), cache.newest.len()), (MOST_MESSAGES, MOST_AUDIENCES));
+        assert_eq!((cache.last.len(), cache.newest.len()), (MAX_MESSAGES, MAX_AUDIENCES));
         assert!(!cache.is_empty_after(&id("never-heard-of"), 0), "the audience is no longer cached");
         for seq in 10_000..10_100 {
-            cache.add(entry(seq, "a", Audience::Others, MOST_BYTES / 10), None);
+            cache.add(entry(seq, "a", Audience::Others, MAX_BYTES / 10), None);
         }
-        assert!(cache.bytes <= MOST_BYTES && cache.last.len() <= 10);
+        assert!(cache.bytes <= MAX_BYTES && cache.last.len() <= 10);
     }
 
     #[test]

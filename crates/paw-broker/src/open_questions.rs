@@ -13,7 +13,7 @@ use crate::message::Message;
 /// After this time the same text is a new question.
 const WINDOW: SignedDuration = SignedDuration::from_secs(60);
 /// Agents whose last question is kept.
-const MOST_AGENTS: usize = 512;
+const MAX_AGENTS: usize = 512;
 
 /// The last unanswered question of each agent.
 #[derive(Debug, Default)]
@@ -39,7 +39,7 @@ impl OpenQuestions {
     pub fn apply(&mut self, message: &Message, at: Timestamp, seq: u64) {
         match message {
             Message::Question(question) => {
-                if self.0.len() >= MOST_AGENTS {
+                if self.0.len() >= MAX_AGENTS {
                     self.0.clear();
                 }
                 self.0.insert(

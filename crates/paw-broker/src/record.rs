@@ -14,11 +14,11 @@ use crate::message::{Message, StatusMessage};
 use crate::watch;
 
 /// More agents than any session has. Above this, the agent with the oldest message is dropped.
-const MOST_AGENTS: usize = 512;
+const MAX_AGENTS: usize = 512;
 /// Characters of an agent's own text in a record.
 const MAX_TEXT: usize = 200;
 /// Files in a record. The messages themselves hold all of them.
-const MOST_FILES: usize = 1000;
+const MAX_FILES: usize = 1000;
 
 /// The state of one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,7 +96,7 @@ impl AgentRecords {
                     record.status = truncate(&status.status);
                 }
                 if let Some(files) = &status.modified_files {
-                    record.modified_files = files.iter().take(MOST_FILES).cloned().collect();
+                    record.modified_files = files.iter().take(MAX_FILES).cloned().collect();
                     record.state.insert(StateKind::Files, stored.seq);
                 }
             }
@@ -133,7 +133,7 @@ impl AgentRecords {
 
     /// The record of the sender, created if it is missing.
     fn record_of(&mut self, stored: &MessageRef<'_>) -> &mut AgentRecord {
-        if self.0.len() >= MOST_AGENTS && !self.0.contains_key(stored.sender) {
+        if self.0.len() >= MAX_AGENTS && !self.0.contains_key(stored.sender) {
             let silent = self.0.values().min_by_key(|record| record.last_seq);
             if let Some(silent) = silent.map(|record| record.agent_id.clone()) {
                 self.0.remove(&silent);
@@ -289,10 +289,10 @@ mod tests {
     #[test]
     fn records_are_bounded_and_survive_a_round_trip_through_json() {
         let mut session = Session::default();
-        for agent in 0..MOST_AGENTS + 10 {
+        for agent in 0..MAX_AGENTS + 10 {
             session.send("agent.status", &format!("agent-{agent}"), &json!({"status": "x".repeat(1000)}));
         }
-        assert_eq!(session.0.iter().count(), MOST_AGENTS);
+        assert_eq!(session.0.iter().count(), MAX_AGENTS);
         let saved = serde_json::to_string(&session.0).unwrap();
         assert_eq!(serde_json::from_str::<AgentRecords>(&saved).unwrap(), session.0);
     }

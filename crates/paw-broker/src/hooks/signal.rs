@@ -15,8 +15,8 @@ use crate::message::{ArtifactMessage, Message};
 
 /// The most files and bytes of JSON in a message. Above this, the message also has the total. The broker's limit is twice
 /// that size.
-const MOST_FILES: usize = 2_000;
-const MOST_BYTES: usize = 128 << 10;
+const MAX_FILES: usize = 2_000;
+const MAX_BYTES: usize = 128 << 10;
 
 /// A new commit of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,8 +59,8 @@ impl CommitSignal {
     }
 
     fn named_files(&self) -> Vec<String> {
-        let mut left = MOST_BYTES;
-        let names = self.files.iter().take(MOST_FILES).map(|file| file.to_string_lossy().into_owned());
+        let mut left = MAX_BYTES;
+        let names = self.files.iter().take(MAX_FILES).map(|file| file.to_string_lossy().into_owned());
         let fits = |name: &String| {
             let size = Value::from(name.as_str()).to_string().len();
             left.checked_sub(size).inspect(|rest| left = *rest).is_some()

@@ -16,7 +16,7 @@ struct Hooked {
     sandbox: Sandbox,
     repo: TestRepo,
     tree: PathBuf,
-    told: PathBuf,
+    calls: PathBuf,
     program: PathBuf,
 }
 
@@ -27,10 +27,10 @@ impl Hooked {
         repo.git(["config", "--unset", "core.hooksPath"]);
         let tree = sandbox.root().join("tree");
         repo.git(["worktree", "add", "--quiet", "-b", branch, tree.to_str().unwrap()]);
-        let told = sandbox.root().join("told");
-        let script = format!("#!/bin/sh\nprintf '%s %s\\n' \"$1\" \"$2\" >> '{}'\n", told.display());
+        let calls = sandbox.root().join("calls");
+        let script = format!("#!/bin/sh\nprintf '%s %s\\n' \"$1\" \"$2\" >> '{}'\n", calls.display());
         let program = sandbox.install_program("git paw", &script);
-        Self { sandbox, repo, tree, told, program }
+        Self { sandbox, repo, tree, calls, program }
     }
 
     fn setup(&self) -> HookSetup {
@@ -51,15 +51,15 @@ impl Hooked {
         self.sandbox.run(dir, "git", args)
     }
 
-    fn told(&self) -> Vec<String> {
-        fs::read_to_string(&self.told).unwrap_or_default().lines().map(str::to_owned).collect()
+    fn calls(&self) -> Vec<String> {
+        fs::read_to_string(&self.calls).unwrap_or_default().lines().map(str::to_owned).collect()
     }
 
     /// The next commit that the hook reports.
     fn wait_for_signal(&self, count: usize) -> CommitSignal {
-        let told =
-            wait_until("the hook calls the program", || (self.told().len() >= count).then(|| self.told()));
-        let commit = told[count - 1].strip_prefix("__commit-signal ").unwrap().to_owned();
+        let calls =
+            wait_until("the hook calls the program", || (self.calls().len() >= count).then(|| self.calls()));
+        let commit = calls[count - 1].strip_prefix("__commit-signal ").unwrap().to_owned();
         CommitSignal::find(&self.tree, &commit).unwrap().unwrap()
     }
 }
@@ -283,7 +283,7 @@ fn uninstall_restores_the_configuration_byte_for_byte() {
     let left = fs::read_dir(hooked.common_dir().join("worktrees/tree")).unwrap();
     assert!(!left.into_iter().any(|entry| entry.unwrap().file_name().to_string_lossy().starts_with("paw-")));
     assert_eq!(hooked.commit(&hooked.tree, &["-m", "after"]).code, 0);
-    assert!(hooked.told().is_empty());
+    assert!(hooked.calls().is_empty());
     uninstall_all(&hooked.common_dir()).unwrap();
 }
 

@@ -165,9 +165,9 @@ fn log_endpoint_returns_all_messages_with_sequence_numbers_and_times() {
 #[test]
 fn auth_none_accepts_any_sender_and_status_reports_it() {
     let server = Server::without_tokens();
-    let mut anybody = server.connect();
-    assert_eq!(anybody.publish(&feedback("feat-x", "as the supervisor")).status, 202);
-    assert_eq!(anybody.get("/status").json()["auth"], "none");
+    let mut unauthenticated = server.connect();
+    assert_eq!(unauthenticated.publish(&feedback("feat-x", "as the supervisor")).status, 202);
+    assert_eq!(unauthenticated.get("/status").json()["auth"], "none");
 }
 
 #[test]

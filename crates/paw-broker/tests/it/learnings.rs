@@ -217,9 +217,9 @@ fn live(dir: &Path, messages: Vec<Message>) -> (String, usize) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(run(Arc::clone(&bus), settings(), dir.to_path_buf(), async {})).unwrap();
     let all = runtime.block_on(bus.history(0, PageLimit::DEFAULT)).unwrap();
-    let told = all.iter().filter(|kept| kept.entry.body.contains("agent.learning")).count();
+    let published = all.iter().filter(|kept| kept.entry.body.contains("agent.learning")).count();
     bus.close();
-    (fs::read_to_string(file::path(dir)).unwrap_or_default(), told)
+    (fs::read_to_string(file::path(dir)).unwrap_or_default(), published)
 }
 
 #[test]
@@ -228,10 +228,10 @@ fn learnings_loop_replays_the_log_and_publishes_nothing_twice() {
     let mut session = Session::new("s");
     eventful(&mut session);
     let messages = session.log.iter().map(|stored| stored.message.clone()).collect();
-    let (written, told) = live(dir.path(), messages);
+    let (written, published) = live(dir.path(), messages);
     assert!(written.contains("- `cargo test` auto-approved 5 times"), "{written}");
-    assert_eq!(told, 9, "six new learnings and three from the log");
-    assert_eq!(live(dir.path(), Vec::new()), (written, told));
+    assert_eq!(published, 9, "six new learnings and three from the log");
+    assert_eq!(live(dir.path(), Vec::new()), (written, published));
 }
 
 #[test]
@@ -510,10 +510,10 @@ proptest! {
             lines.sort();
             lines
         };
-        let (calm, told) = play(&dir.path().join("calm"), &[false; 40]);
-        let (killed, told_again) = play(&dir.path().join("killed"), &kills);
-        prop_assert_eq!(bullets(&calm), bullets(&killed));
-        prop_assert_eq!(told.len(), told_again.len());
+        let (uninterrupted, published) = play(&dir.path().join("uninterrupted"), &[false; 40]);
+        let (killed, published_again) = play(&dir.path().join("killed"), &kills);
+        prop_assert_eq!(bullets(&uninterrupted), bullets(&killed));
+        prop_assert_eq!(published.len(), published_again.len());
     }
 
     #[test]

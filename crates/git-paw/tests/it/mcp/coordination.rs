@@ -164,12 +164,12 @@ fn mcp_say_requires_the_token_of_the_agent() {
 }
 
 #[test]
-fn mcp_coordination_tools_fail_without_a_session() {
+fn mcp_say_fails_without_a_session_and_lists_are_empty() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     let client = Client::start(&sandbox, &repo.root, &["--tools", "coordination"]);
     let error = client.call("say", json!({"type": "question", "text": "anybody?"})).unwrap_err();
-    assert_eq!(error["hint"], "git paw start", "{error}");
+    assert_eq!(error["hint"], "start one with 'git paw start'", "{error}");
     assert_eq!(client.call("agents", json!({})).unwrap(), json!({"agents": []}));
     assert_eq!(client.call("intents", json!({})).unwrap(), json!({"intents": []}));
 }

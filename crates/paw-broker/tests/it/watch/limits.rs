@@ -17,16 +17,16 @@ fn watcher_polls_if_it_has_no_watches_left_and_reports_it() {
     for number in 0..10 {
         watched.write(&format!("dir{number}/file"), "x");
     }
-    let mut told = (false, false);
+    let mut reported = (false, false);
     wait_until("polling is reported", || {
         match watched.reports.try_recv().ok()? {
-            WatchReport::Notice { text, .. } => told.0 |= text.contains("instead of watched"),
+            WatchReport::Notice { text, .. } => reported.0 |= text.contains("instead of watched"),
             WatchReport::Status(Message::Status(status)) => {
-                told.1 |= status.message.is_some_and(|message| message.contains("scanned every"));
+                reported.1 |= status.message.is_some_and(|message| message.contains("scanned every"));
             }
             _ => {}
         }
-        (told == (true, true)).then_some(())
+        (reported == (true, true)).then_some(())
     });
     watched.write("late/file", "x");
     wait_until("a poll reports the file", || {
