@@ -64,7 +64,7 @@ fn mcp_task_tools_report_invalid_input_and_change_nothing() {
     assert_eq!(fs::read(&file).unwrap(), before);
     let error = client.call("tasks_set_status", json!({"id": 1})).unwrap_err();
     assert_eq!(error["code"], "INVALID_ARGUMENT");
-    assert_eq!(error["hint"], "it takes id, status, tag, projectRoot");
+    assert_eq!(error["hint"], "arguments: id, status, tag, projectRoot");
 }
 
 #[test]
