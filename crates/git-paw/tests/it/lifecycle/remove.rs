@@ -54,7 +54,7 @@ fn remove_can_keep_the_worktree() {
     let world = World::new();
     fs::write(world.worktree("feat/a").join("draft"), "unsaved").unwrap();
     let ran = world.paw(&["remove", "feat/a", "--keep-worktree"]);
-    assert!(ran.code == 0 && ran.stdout.contains("its worktree stays"), "{ran}");
+    assert!(ran.code == 0 && ran.stdout.contains("kept the branch and the worktree"), "{ran}");
     assert!(world.worktree("feat/a").join("draft").exists() && world.pane("feat-a").is_none());
 }
 
