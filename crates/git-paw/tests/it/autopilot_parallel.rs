@@ -153,7 +153,7 @@ fn fleet_refuses_invalid_requests_before_creating_anything() {
         return;
     };
     for (args, words) in [
-        (&["1", "2"][..], "wait for each other, so none of them can begin: 1 → 2 → 1"),
+        (&["1", "2"][..], "depend on each other, so none of them can start: 1 → 2 → 1"),
         (&["3", "5"], "task 3 depends on task 4, which is not done (pending) and not in the request"),
         (&["4", "4"], "task 4 is named twice"),
         (&["4", "99"], "there is no task 99"),

@@ -39,7 +39,7 @@ fn uncovered_code_is_refused_and_listed_in_the_next_prompt() {
     assert!(prompt.contains("Lines that no test runs:\n- metrics/part1.py:5-6\n"), "{prompt}");
     let result = world.report("test-results/subtask-42.1-green-attempt1.json");
     assert!(result.contains("\"lines\": 50.0"), "{result}");
-    assert!(world.report("log.jsonl").contains("not run: metrics/part1.py:5-6"));
+    assert!(world.report("log.jsonl").contains("not covered: metrics/part1.py:5-6"));
     // Files of the coverage command are not committed.
     let committed = world.repo.git(["log", "--name-only", "--format=", "main..HEAD"]);
     assert!(committed.contains("tests/test_more.py") && !committed.contains("lcov.info"), "{committed}");

@@ -85,7 +85,7 @@ fn run_lists_blocking_problems_before_creating_anything() {
     assert!(world.run().stderr.contains("HEAD is detached"));
     world.repo.git(["checkout", "--quiet", "main"]);
     world.repo.git(["branch", "analytics/task-42-user-metrics-tracking"]);
-    assert!(world.run().stderr.contains("exists already"));
+    assert!(world.run().stderr.contains("already exists"));
     for (task, words) in [("42.1", "is a subtask"), ("7", "there is no task 7"), ("x y", "is not a task id")]
     {
         let ran = world.autopilot(&[task, "--executor", "scripted", "--no-confirm"]);
@@ -114,7 +114,7 @@ fn blocked_and_duplicate_tasks_are_refused() {
     assert!(ran.code == 1 && ran.stderr.contains("Subtask 42.2 depends on"), "{ran}");
     let twice = TASKS.replace("\"id\": 3,", "\"id\": 2,");
     world.repo.commit_file(".taskmaster/tasks/tasks.json", &twice, "twice");
-    assert!(world.run().stderr.contains("more than once"));
+    assert!(world.run().stderr.contains("duplicate id"));
     assert_eq!(world.runs().len(), 0);
 }
 
@@ -136,7 +136,7 @@ fn repository_test_command_needs_approval() {
     world.repo.commit_file(".taskmaster/config.json", r#"{"test": {"runner": "touch ran; true"}}"#, "runner");
     let ran = world.run();
     assert!(
-        ran.code == 1 && ran.stderr.contains("which is not approved: test.runner: touch ran; true"),
+        ran.code == 1 && ran.stderr.contains("test command is not approved: test.runner: touch ran; true"),
         "{ran}"
     );
     assert!(!world.repo.root.join("ran").exists() && world.runs().is_empty());

@@ -30,10 +30,7 @@ fn expand_adds_the_subtasks_of_the_executor() {
     world.repo.commit_file(".taskmaster/tasks/tasks.json", BARE, "bare");
     world.executor(&divided(ANSWER));
     let refused = paw(&world.sandbox, &world.repo.root, &["tasks", "expand", "42", "--executor", "scripted"]);
-    assert!(
-        refused.code == 1 && refused.stderr.contains("stdin is not a terminal"),
-        "{refused}"
-    );
+    assert!(refused.code == 1 && refused.stderr.contains("stdin is not a terminal"), "{refused}");
     assert_eq!(stored(&world), BARE);
     let ran = paw(
         &world.sandbox,
@@ -65,7 +62,7 @@ fn expand_refuses_invalid_answers_and_changed_files() {
     };
     for (script, words) in [
         (divided("I would rather not."), "it contains no list of subtasks"),
-        (divided(r#"[{"title": "a", "dependencies": [1]}]"#), "no earlier one"),
+        (divided(r#"[{"title": "a", "dependencies": [1]}]"#), "not an earlier one"),
         (
             "echo '[{\"title\": \"a\"}]'; touch metrics/new.py\n".to_owned(),
             "changed files instead of answering: metrics/new.py",

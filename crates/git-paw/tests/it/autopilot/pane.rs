@@ -113,8 +113,8 @@ fn executor_pane_has_the_environment_of_the_run() {
     let panes = panes(&world);
     assert_eq!(panes.len(), 1, "{panes:?}");
     let pane = panes[0].0.clone();
-    wait_until("the pane says why", || {
-        shown(&world, &pane).contains("The executor does not work").then_some(())
+    wait_until("the pane shows the reason", || {
+        shown(&world, &pane).contains("The executor failed").then_some(())
     });
     wait_until("nothing runs in it", || self::panes(&world)[0].1.then_some(()));
     world.executor("case $PAW_PHASE in RED) red ;; GREEN) green ;; esac\n");

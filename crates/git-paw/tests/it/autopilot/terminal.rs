@@ -17,7 +17,7 @@ fn run_asks_before_branch_push_and_pull_request() {
     world.remote();
     world.gh("echo https://github.com/org/repo/pull/123");
     let mut terminal = typed(&world, &[]);
-    terminal.wait_for("Create branch analytics/task-42-user-metrics-tracking and do 3 subtasks of task 42?");
+    terminal.wait_for("Create branch analytics/task-42-user-metrics-tracking and run 3 subtasks of task 42?");
     terminal.send("y\r");
     terminal.wait_for("Push analytics/task-42-user-metrics-tracking?");
     terminal.send("y\r");
