@@ -62,7 +62,7 @@ fn every_message_quoted_in_the_docs_exists_in_the_sources() {
         assert!(message.split('…').any(|piece| piece.trim().len() >= TELLING), "{message:?} says too little");
         assert!(
             sources.iter().any(|source| is_in(source, message)),
-            "nothing of ours says {message:?} any more"
+            "no source contains {message:?}"
         );
     }
 }
