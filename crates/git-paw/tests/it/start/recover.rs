@@ -43,7 +43,7 @@ fn a_damaged_receipt_is_named_and_left_alone() {
     let world = World::new();
     let file = world.sandbox.write("home/.local/share/git-paw/sessions/paw-app.json", "{\"session_");
     let ran = world.start(&["--branches", "feat/a"]);
-    assert!(ran.stderr.contains("paw-app.json: "), "{ran}");
+    assert!(ran.stderr.contains("skipped ") && ran.stderr.contains("paw-app.json: "), "{ran}");
     assert_eq!(world.sessions(), ["paw-app-2"]);
     assert_eq!(std::fs::read_to_string(file).unwrap(), "{\"session_");
 }
