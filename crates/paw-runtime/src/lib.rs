@@ -1,13 +1,13 @@
-//! The long-running process of a session: broker, watcher, conflict radar, learnings and monitor, put together here and
-//! nowhere else. It draws nothing; a screen is given its bus, its members and its facts.
+//! The long-running process of a session: broker, watcher, conflict detection, learnings and monitor. They are composed
+//! here and nowhere else. It draws nothing; a screen uses its bus, its members and its facts.
 //!
-//! - [`session`]: the process, from its start to its end in order
-//! - `patrol`: watcher and radar, and what they remember when it starts
-//! - `questions`: questions that are raised again
-//! - `monitor`: what the agents are doing, told on the session's own bus
+//! - [`session`]: the process, its start and its shutdown
+//! - `conflicts`: the worktree watcher and conflict detection
+//! - `questions`: repeats unanswered questions
+//! - `monitor`: starts the monitor
 
+mod conflicts;
 mod monitor;
-mod patrol;
 mod questions;
 pub mod session;
 

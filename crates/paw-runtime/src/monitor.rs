@@ -1,4 +1,4 @@
-//! The monitor of a session: what its agents are doing, told on the session's own bus.
+//! Starts the monitor of a session, which publishes on the session's bus.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use paw_host::git::Repo;
 use paw_session::Receipts;
 use paw_supervisor::monitor::run::{Monitor, MonitorSettings};
 
-/// Watches the agents of a session.
+/// Starts the monitor; without it the session keeps running.
 pub(super) fn start(
     repo: &Repo,
     config: &PawConfig,
@@ -30,11 +30,11 @@ pub(super) fn start(
     let bus = Arc::clone(bus);
     let publish = move |message| {
         if let Err(error) = bus.publish_blocking(message, clock::now()) {
-            tracing::warn!(target: "paw::monitor", "a message was not stored: {error}");
+            tracing::warn!(target: "paw::monitor", "cannot store a message: {error}");
         }
     };
     let started = Monitor::start(settings, publish);
     started
-        .inspect_err(|error| tracing::warn!(target: "paw::monitor", "nobody watches the agents: {error}"))
+        .inspect_err(|error| tracing::warn!(target: "paw::monitor", "cannot start the monitor: {error}"))
         .ok()
 }

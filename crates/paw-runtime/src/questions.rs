@@ -1,4 +1,4 @@
-//! Raises unanswered questions again, for as long as the session's process lives.
+//! Repeats unanswered questions while the session's process is running.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,9 +8,9 @@ use paw_broker::Bus;
 use paw_host::clock;
 use paw_supervisor::unanswered_questions::UnansweredQuestions;
 
-/// How far back open questions are looked for. Older ones have been overtaken.
+/// How many messages are searched for open questions at the start.
 const HISTORY: u64 = 2_000;
-/// A machine that slept wakes up late; it is looked again at least this often.
+/// The longest sleep, so that a machine that was suspended catches up.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
 pub(super) async fn raise(bus: Arc<Bus>, mut open: UnansweredQuestions, supervised: bool) {
@@ -29,7 +29,7 @@ pub(super) async fn raise(bus: Arc<Bus>, mut open: UnansweredQuestions, supervis
                 let now = clock::now();
                 for message in open.take_due(supervised, now) {
                     if let Err(error) = bus.publish(message, now).await {
-                        tracing::warn!(target: "paw::session", "a question is not raised again: {error}");
+                        tracing::warn!(target: "paw::session", "cannot repeat a question: {error}");
                     }
                 }
             }

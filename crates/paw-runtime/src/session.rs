@@ -1,4 +1,4 @@
-//! The session's process: everything of a session that runs for long, started in order and ended in order.
+//! The session's process: starts its long-running parts in order, and stops them in order.
 
 use std::sync::Arc;
 
@@ -21,24 +21,24 @@ use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
-use crate::{monitor, patrol, questions};
+use crate::{conflicts, monitor, questions};
 
-/// What a session's process is started with.
+/// What a session's process needs to start.
 #[derive(Debug, Clone)]
 pub struct SessionSettings {
     pub repo: Repo,
-    /// The configuration without what only the user's own file may set.
+    /// The configuration, with untrusted repository settings removed.
     pub config: PawConfig,
     pub dirs: Dirs,
 }
 
-/// A session's process. [`SessionProcess::stop`] ends it in order.
+/// A running session's process. [`SessionProcess::stop`] shuts it down.
 pub struct SessionProcess {
     broker: Broker,
     repo: Repo,
     config: PawConfig,
     members: SessionMembers,
-    patrol: Arc<ConflictMonitor>,
+    conflicts: Arc<ConflictMonitor>,
     monitor: Option<Monitor>,
     tasks: Vec<JoinHandle<()>>,
     learning: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
@@ -52,7 +52,7 @@ impl std::fmt::Debug for SessionProcess {
 }
 
 impl SessionProcess {
-    /// Starts the broker, and watches the session's agents; without a session, every worktree of the repository.
+    /// Starts the broker and watches the session's agents; without a session, all worktrees of the repository.
     pub fn start(settings: SessionSettings) -> Result<Self, PawError> {
         let SessionSettings { repo, mut config, dirs } = settings;
         let receipts = Receipts::at(dirs.sessions_dir());
@@ -67,7 +67,8 @@ impl SessionProcess {
         }
         let mut settings =
             BrokerSettings::new(repo.common_dir.clone(), repo.root.clone(), id, config.broker.clone());
-        settings.nudge = config.supervisor.as_ref().is_none_or(|wish| wish.verify_on_commit_nudge);
+        settings.nudge =
+            config.supervisor.as_ref().is_none_or(|supervisor| supervisor.verify_on_commit_nudge);
         let ended = end_on_signal()?;
         let mut broker = Broker::start(settings)?;
         let (targets, members) = match &receipt {
@@ -78,14 +79,14 @@ impl SessionProcess {
             None => agents(&repo)?,
         };
         let bus = Arc::clone(broker.bus());
-        let (patrol, said) = patrol::start(&repo, &config, targets, &broker)?;
-        let feed = patrol::feed(said, Arc::clone(&bus), Arc::clone(&patrol));
+        let (conflicts, messages) = conflicts::start(&repo, &config, targets, &broker)?;
+        let feed = conflicts::feed(messages, Arc::clone(&bus), Arc::clone(&conflicts));
         let mut tasks = vec![broker.runtime().spawn(feed)];
         if let Some(mut wanted) = broker.take_watches() {
-            let patrol = Arc::clone(&patrol);
+            let conflicts = Arc::clone(&conflicts);
             tasks.push(broker.runtime().spawn(async move {
                 while let Some(one) = wanted.recv().await {
-                    patrol.watch(WatchTarget {
+                    conflicts.watch(WatchTarget {
                         agent: one.agent_id,
                         worktree: one.worktree_path,
                         cli: one.cli,
@@ -94,7 +95,8 @@ impl SessionProcess {
             }));
         }
         let supervisor = config.supervisor.clone().unwrap_or_default();
-        if let Some(open) = UnansweredQuestions::with_window(supervisor.blocked_on_supervisor_window_seconds) {
+        if let Some(open) = UnansweredQuestions::with_window(supervisor.blocked_on_supervisor_window_seconds)
+        {
             let supervised = receipt.as_ref().is_some_and(|receipt| receipt.mode == SessionMode::Supervisor);
             tasks.push(broker.runtime().spawn(questions::raise(Arc::clone(&bus), open, supervised)));
         }
@@ -102,7 +104,7 @@ impl SessionProcess {
         let monitor = receipt
             .as_ref()
             .and_then(|receipt| monitor::start(&repo, &config, dirs, receipts, receipt, &bus));
-        Ok(Self { broker, repo, config, members, patrol, monitor, tasks, learning, ended })
+        Ok(Self { broker, repo, config, members, conflicts, monitor, tasks, learning, ended })
     }
 
     pub fn bus(&self) -> Arc<Bus> {
@@ -125,7 +127,7 @@ impl SessionProcess {
         self.members.clone()
     }
 
-    /// Which session this is, as its dashboard shows it.
+    /// The session's description for its dashboard.
     pub fn facts(&self) -> SessionFacts {
         let url = self.broker.url();
         let broker = BrokerView {
@@ -143,19 +145,19 @@ impl SessionProcess {
         }
     }
 
-    /// Resolves when a signal asked the process to end, also one that came while it was starting.
+    /// Resolves when a signal asks the process to stop, even one that arrived during its start.
     pub fn ended(&self) -> impl Future<Output = ()> + use<> {
         let mut ended = self.ended.clone();
         async move { drop(ended.wait_for(|ended| *ended).await) }
     }
 
-    /// Everything that publishes ends before the broker does, so that nothing that was learned or seen is lost.
+    /// Stops everything that publishes before the broker, so that no message is lost.
     pub fn stop(self) {
         for task in self.tasks {
             task.abort();
         }
         drop(self.monitor);
-        drop(self.patrol);
+        drop(self.conflicts);
         if let Some((stop, task)) = self.learning {
             let _ = stop.send(());
             let _ = self.broker.runtime().clone().block_on(task);
@@ -164,7 +166,7 @@ impl SessionProcess {
     }
 }
 
-/// From here on a signal ends the session in order, however far its start has come.
+/// From here on a signal shuts the session down in order, even during its start.
 fn end_on_signal() -> Result<watch::Receiver<bool>, PawError> {
     let (ended, receiver) = watch::channel(false);
     let end = move || {
@@ -174,7 +176,7 @@ fn end_on_signal() -> Result<watch::Receiver<bool>, PawError> {
     Ok(receiver)
 }
 
-/// Another port than the planned one is found through the receipt as well.
+/// Records the broker's port in the receipt if it differs from the planned one.
 fn remember_port(receipts: &Receipts, receipt: &Receipt, url: &str) {
     let Some(port) = parse_address(url).map(|address| address.port()) else { return };
     if receipt.broker_port == Some(port) {
@@ -183,11 +185,11 @@ fn remember_port(receipts: &Receipts, receipt: &Receipt, url: &str) {
     let set = |receipt: &mut Receipt| receipt.broker_port = Some(port);
     let changed = receipts.lock().and_then(|lock| receipts.update(&receipt.session_name, &lock, set));
     if let Err(error) = changed {
-        tracing::warn!(target: "paw::session", "the port is not written down: {error}");
+        tracing::warn!(target: "paw::session", "cannot record the broker's port: {error}");
     }
 }
 
-/// The agents of a session. One whose worktree is gone is shown, but not watched.
+/// The agents of a session. An agent without a worktree is shown but not watched.
 fn agents_of(receipt: &Receipt) -> (Vec<WatchTarget>, SessionMembers) {
     let (mut targets, mut members) = (Vec::new(), Vec::new());
     for (agent, id) in receipt.worktrees.iter().zip(receipt.agent_ids()) {
@@ -200,7 +202,7 @@ fn agents_of(receipt: &Receipt) -> (Vec<WatchTarget>, SessionMembers) {
     (targets, members)
 }
 
-/// The session that ran last goes on, with its inboxes and intents; the first one is named after the project.
+/// The last session, so that its inboxes and intents are kept; without one, a session named after the project.
 fn find_session(repo: &Repo) -> Result<SessionId, PawError> {
     let log = paw_core::paths::PawDir::of(&repo.common_dir).log();
     let last = match log::find(&log)? {
@@ -212,7 +214,7 @@ fn find_session(repo: &Repo) -> Result<SessionId, PawError> {
     }))
 }
 
-/// Everybody who works in a linked worktree of the repository.
+/// One agent per linked worktree of the repository.
 fn agents(repo: &Repo) -> Result<(Vec<WatchTarget>, SessionMembers), PawError> {
     let mut targets: Vec<WatchTarget> = Vec::new();
     let mut members = Vec::new();

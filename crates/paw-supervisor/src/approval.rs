@@ -1,10 +1,10 @@
-//! Whether a command line may be approved without asking a person.
+//! Decides whether a command line may be approved without asking the user.
 //!
-//! [`judge`] reads the line twice, with tree-sitter's grammar of bash (`grammar`) and with a reader of its own that
-//! knows only the plain part of the language (`lex`), and asks unless both see the same words. Every simple command of
-//! it must then be allowed: by a usage line of a known program (`tools`, `usage`), whose options are listed one by one,
-//! or by a rule of the user's (`rules`). Paths must stay in the worktree and off protected places (`path`). What is
-//! not understood is asked about. Only the file system's symbolic links are looked up; nothing is run or changed.
+//! [`judge`] parses the line twice, with tree-sitter's bash grammar (`grammar`) and with a lexer for the plain subset of
+//! the language (`lex`), and asks the user unless both see the same words. Every simple command then has to be allowed: by
+//! the usage line of a known program (`tools`, `usage`), which lists each option, or by a user rule (`rules`). Paths have
+//! to stay in the worktree and outside of protected names (`path`). Anything else is asked about. Judging resolves
+//! symbolic links but runs and changes nothing.
 //!
 //! [`load_rules`] and [`resolve_rules`] find the rules of a repository, [`log`] remembers the verdicts.
 
@@ -28,15 +28,15 @@ pub use rules::ApprovalRules;
 
 use crate::approval::command::ShellState;
 
-/// Longer lines are not read: nobody would read them before saying yes either.
+/// Longer lines are not judged; a user would not read them either.
 const LONGEST: usize = 16 * 1024;
 
-/// What is to be done with a command line.
+/// The verdict about a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApprovalVerdict {
-    /// It is harmless here.
+    /// It is safe to run.
     Allow { reason: String },
-    /// A person has to look at it.
+    /// The user has to decide.
     Ask { reason: String },
 }
 
@@ -60,24 +60,24 @@ impl ApprovalVerdict {
     }
 }
 
-/// Where the command would run.
+/// The context in which a command would run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandContext {
     /// The root of the agent's worktree.
     pub worktree: PathBuf,
-    /// Where the shell is: the worktree or a directory in it.
+    /// The shell's directory: the worktree or a directory in it.
     pub cwd: PathBuf,
     pub home: Option<PathBuf>,
-    /// The branch of the worktree: the one it may push.
+    /// The branch of the worktree, the only one it may push.
     pub branch: Option<String>,
-    /// The port of the session's broker, which agents may talk to.
+    /// The port of the session's broker, which agents may use.
     pub broker_port: Option<u16>,
-    /// Settings files of CLIs beside the usual ones, from the root of the worktree.
+    /// Configured settings files of CLIs, relative to the worktree.
     pub settings: Vec<PathBuf>,
 }
 
 impl CommandContext {
-    /// At the root of a worktree.
+    /// A shell at the root of a worktree.
     pub fn at(worktree: impl Into<PathBuf>) -> Self {
         let worktree = worktree.into();
         Self {
@@ -91,7 +91,7 @@ impl CommandContext {
     }
 }
 
-/// Judges one command line as the agent's shell would get it.
+/// Judges a command line as the agent's shell would receive it.
 pub fn judge(command: &str, rules: &ApprovalRules, place: &CommandContext) -> ApprovalVerdict {
     match judge_line(command, rules, place) {
         Ok(reason) => ApprovalVerdict::Allow { reason },
@@ -99,19 +99,19 @@ pub fn judge(command: &str, rules: &ApprovalRules, place: &CommandContext) -> Ap
     }
 }
 
-/// The words of every simple command in a line, where both readers agree on them.
+/// The words of every simple command in a line, if both parsers agree.
 pub(crate) fn simple_commands(text: &str) -> Option<Vec<Vec<String>>> {
     let commands = line::read(text).ok()?;
     let words = |command: line::SimpleCommand| command.words.into_iter().map(|word| word.text).collect();
     Some(commands.into_iter().map(words).collect())
 }
 
-/// Judges a change of one file that the CLI itself would make.
+/// Judges an edit of one file by the CLI itself.
 pub fn judge_edit(file: &str, rules: &ApprovalRules, place: &CommandContext) -> ApprovalVerdict {
     let weighed = rules.are_on().and_then(|()| {
         characters::check(file)?;
         if !rules.writes {
-            return Err("agents may not write unasked".to_owned());
+            return Err("agents may not write files without asking".to_owned());
         }
         ShellState::new(place)?.check_path(file, false)
     });
@@ -121,7 +121,7 @@ pub fn judge_edit(file: &str, rules: &ApprovalRules, place: &CommandContext) -> 
     }
 }
 
-/// Why it is allowed, or why not.
+/// Why the line is allowed, or why the user has to decide.
 fn judge_line(command: &str, rules: &ApprovalRules, place: &CommandContext) -> Result<String, String> {
     rules.are_on()?;
     if command.len() > LONGEST {

@@ -1,14 +1,14 @@
-//! Proof that a branch is fit to be merged: the project's own checks, run on a clean checkout of its tip.
+//! Runs the project's gates on a clean checkout of a branch's tip.
 //!
-//! - [`plan`]: which checks are configured, and whether the user must approve them first
-//! - [`GateChecks`]: the configured ones, approved, with what a checkout needs for them
-//! - [`verify`]: runs them and says what they prove; [`run_gates`]: the same in a checkout of the caller
-//! - [`GateReport`]: what they have shown, and the message about it
+//! - [`plan`]: which gates are configured, and whether the user has to approve them first
+//! - [`GateChecks`]: the configured gates, approved, with what a checkout needs for them
+//! - [`verify`]: runs them and returns what they prove; [`run_gates`]: runs them in the caller's checkout
+//! - [`GateReport`]: the result and the message about it
 //! - `checkout`: the checkout they run in; [`prepare`]: what it needs besides the files of its commit
-//! - `outcome`: what single checks and all of them together mean; pure
-//! - `baseline`: failures compared with those of the main branch
-//! - [`record`]: results on disk, bound to the commit; `prune`: which of them go, with which checkouts
-//! - [`governance`]: the documents that work is held against, with their checklists
+//! - `outcome`: what the results of the gates mean. Pure
+//! - `baseline`: compares failures with the main branch
+//! - [`record`]: results on disk, by commit; `prune`: deletes old results and checkouts
+//! - [`governance`]: the project's governance documents and their checklists
 
 mod baseline;
 mod checkout;

@@ -8,7 +8,7 @@
 //! - [`sweep`]: one snapshot of every agent
 //! - `test_checkout`: detached worktrees in which gates and merges test commits
 //! - [`monitor`]: the loop that watches agents, answers prompts and reports stalls
-//! - [`unanswered_questions`]: reminds of questions that nobody has answered
+//! - [`unanswered_questions`]: repeats questions that have no answer yet
 //! - [`unattended`]: follows a session without a supervisor until every agent has finished
 
 pub mod approval;

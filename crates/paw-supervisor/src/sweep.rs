@@ -88,12 +88,12 @@ fn capture(session: &Session, now: Timestamp) -> Result<(SessionSnapshot, Vec<Ag
         let pane = pane.and_then(|id| Some(CapturedPane { look: looks.remove(&id)?, id }));
         let known = match &pane {
             Some(pane) => {
-                let told = notes.tracker(id).unwrap_or_default();
+                let reported = notes.tracker(id).unwrap_or_default();
                 // Without an earlier capture, assume the screen has shown this since the last hook event.
-                let since = told.state().map_or(now, |heard| heard.since);
+                let since = reported.state().map_or(now, |state| state.since);
                 let sight =
                     ScreenObservation { reading: read(member.process, &pane.look, &agent.cli), since };
-                conclude_with(member.process, &pane.look, told.state(), &sight, now)
+                conclude_with(member.process, &pane.look, reported.state(), &sight, now)
             }
             None => gone(now),
         };
@@ -138,7 +138,7 @@ fn read(process: Option<CliState>, look: &PaneSnapshot, cli: &str) -> ScreenRead
 fn conclude_with(
     process: Option<CliState>,
     look: &PaneSnapshot,
-    told: Option<&ReportedState>,
+    reported: Option<&ReportedState>,
     sight: &ScreenObservation,
     now: Timestamp,
 ) -> ObservedState {
@@ -155,7 +155,7 @@ fn conclude_with(
         }
         (life, _) => life,
     };
-    infer_state(&life, told, Some(sight), now)
+    infer_state(&life, reported, Some(sight), now)
 }
 
 fn gone(now: Timestamp) -> ObservedState {

@@ -1,13 +1,13 @@
-//! Detached worktrees in which commits are tested: the files of one commit, and what git ignores.
+//! Detached worktrees for testing commits.
 //!
-//! Gates keep theirs between runs (`gates::checkout`), a merge removes its own at its end (`merge::test_worktree`).
+//! Gates keep theirs between runs (`gates::checkout`); a merge removes its own when it finishes (`merge::test_worktree`).
 
 use std::path::{Path, PathBuf};
 
 use paw_host::git::{Git, GitError, Repo, fill_submodules};
 use paw_host::locks::WorktreesLock;
 
-/// A worktree on no branch, which holds nothing but what is tested.
+/// A detached worktree that contains only the tested commit and ignored files.
 #[derive(Debug)]
 pub(crate) struct TestCheckout {
     repo: Repo,
@@ -15,7 +15,7 @@ pub(crate) struct TestCheckout {
 }
 
 impl TestCheckout {
-    /// The checkout at `dir`, if a worktree of this very repository is there.
+    /// The checkout at `dir`, if it is a worktree of this repository.
     pub(crate) fn find(repo: &Repo, dir: &Path) -> Option<Self> {
         let found = dir.is_dir().then(|| Repo::discover(dir).ok()).flatten()?;
         let is_ours = found.common_dir == repo.common_dir
@@ -23,7 +23,7 @@ impl TestCheckout {
         is_ours.then(|| Self { repo: repo.clone(), dir: dir.to_path_buf() })
     }
 
-    /// Registers a worktree, still without files. `options` are git's own.
+    /// Adds a worktree without files. `options` are passed to git.
     pub(crate) fn add(
         repo: &Repo,
         dir: &Path,
@@ -47,7 +47,7 @@ impl TestCheckout {
         Git::at(&self.dir)
     }
 
-    /// Leaves nothing but the files of `commit`, and what git ignores, so that builds stay warm.
+    /// Checks out `commit` and removes all other files except ignored ones, which keep builds incremental.
     pub(crate) fn check_out(&self, commit: &str) -> Result<(), GitError> {
         let git = self.git();
         let clean = || git.plumb(None, ["clean", "-ffd", "--quiet"]);

@@ -92,7 +92,7 @@ impl UnansweredQuestions {
 
     /// The reminders that are due now. The first one goes to the supervisor if there is one, later ones to the user.
     pub fn take_due(&mut self, supervised: bool, now: Timestamp) -> Vec<Message> {
-        let mut said = Vec::new();
+        let mut reminders = Vec::new();
         for one in &mut self.open {
             let waited = now.duration_since(one.at);
             if waited < self.window.saturating_mul(one.raised.saturating_add(1)) {
@@ -102,9 +102,9 @@ impl UnansweredQuestions {
             let windows = waited.as_secs() / self.window.as_secs().max(1);
             one.raised = i32::try_from(windows).unwrap_or(i32::MAX).max(one.raised.saturating_add(1));
             let first = one.raised == 1;
-            said.push(reminder(one, supervised && first, waited));
+            reminders.push(reminder(one, supervised && first, waited));
         }
-        said
+        reminders
     }
 }
 
@@ -142,11 +142,11 @@ mod tests {
         open
     }
 
-    fn told(messages: &[Message]) -> Vec<(&str, &str)> {
+    fn reminders_of(messages: &[Message]) -> Vec<(&str, &str)> {
         let mut found = Vec::new();
         for message in messages {
-            let Message::Feedback(told) = message else { panic!("{message:?}") };
-            found.push((told.agent_id.as_str(), told.errors[0].as_str()));
+            let Message::Feedback(feedback) = message else { panic!("{message:?}") };
+            found.push((feedback.agent_id.as_str(), feedback.errors[0].as_str()));
         }
         found
     }
@@ -158,16 +158,20 @@ mod tests {
         let first = open.take_due(true, at(900));
         let text =
             "[waiting] feat-x has waited 15 minutes for an answer (git paw say answer): may I rename Token?";
-        assert_eq!(told(&first), [("supervisor", text)]);
+        assert_eq!(reminders_of(&first), [("supervisor", text)]);
         assert!(open.take_due(true, at(1700)).is_empty());
-        assert_eq!(told(&open.take_due(true, at(1800)))[0].0, "operator", "the supervisor did not help");
+        assert_eq!(
+            reminders_of(&open.take_due(true, at(1800)))[0].0,
+            "operator",
+            "the supervisor did not help"
+        );
         assert_eq!(open.take_due(true, at(99_999)).len(), 1, "after a long pause");
         assert!(open.take_due(true, at(100_000)).is_empty());
     }
 
     #[test]
     fn reminders_go_to_the_user_without_a_supervisor() {
-        assert_eq!(told(&asked("x?").take_due(false, at(900)))[0].0, "operator");
+        assert_eq!(reminders_of(&asked("x?").take_due(false, at(900)))[0].0, "operator");
     }
 
     #[test]
@@ -225,9 +229,9 @@ mod tests {
         let mut open = UnansweredQuestions::with_window(60).unwrap();
         open.record(&BlockedMessage::new(id("feat-x"), "a decision", id("supervisor")).into(), at(0));
         open.record(&BlockedMessage::new(id("feat-y"), "the schema", id("feat-x")).into(), at(0));
-        let said = open.take_due(true, at(60));
+        let reminders = open.take_due(true, at(60));
         assert_eq!(
-            told(&said),
+            reminders_of(&reminders),
             [(
                 "supervisor",
                 "[waiting] feat-x has waited 1 minute for an answer (git paw say answer): a decision"
@@ -240,8 +244,8 @@ mod tests {
         fn a_reminder_is_always_one_line(text in "\\PC{0,40}|[\\x00-\\x1f]{1,5}") {
             let mut open = asked(&text);
             for message in open.take_due(true, at(900)) {
-                let Message::Feedback(told) = message else { panic!() };
-                prop_assert!(!told.errors[0].contains(char::is_control));
+                let Message::Feedback(feedback) = message else { panic!() };
+                prop_assert!(!feedback.errors[0].contains(char::is_control));
             }
         }
     }

@@ -1,16 +1,16 @@
-//! A session without a person or a supervisor: its agents are followed until each of them has finished, one way or
-//! another.
+//! Follows a session without a supervisor until every agent has finished.
 //!
 //! - [`run`]: the loop, from the first event to the summary
-//! - `session`: what is done for the agents: gates, messages, merge
-//! - `events`: everything that can happen, in one queue
-//! - [`notice`]: what is worth a line meanwhile; [`summary`]: what became of it
-//! - [`workers`]: who is at what, whose work is to be checked now, and when it is over. Pure: messages and the time come in
-//! - [`outcome`]: what became of an agent's work
-//! - [`mergeable`]: whose verified work can be merged without that of others. Pure
-//! - [`refs`]: branches that move, as they move
-//! - [`attendant_lock`]: the lock of the process that stands in for a supervisor
-//! - [`words`]: what a failing agent is told
+//! - `session`: acts for the agents: runs gates, publishes results, merges
+//! - `events`: all events in one queue
+//! - [`notice`]: lines shown while it runs; [`summary`]: the result
+//! - [`workers`]: the state of all agents: whose work to check next, and when all have finished. Pure
+//! - `worker`: the state of one agent. Pure
+//! - [`outcome`]: the result of an agent's work
+//! - [`mergeable`]: which verified branches can be merged without the others. Pure
+//! - [`refs`]: notices branches that move
+//! - [`attendant_lock`]: the lock of the process that takes the supervisor's place
+//! - `fix_prompt`: the prompt for an agent whose gates fail
 
 pub mod attendant_lock;
 mod events;

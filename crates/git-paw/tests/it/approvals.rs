@@ -30,7 +30,7 @@ fn a_command_is_judged_and_not_run() {
     assert_eq!((word.as_str(), reason.as_str()), ("ask", "touch: `/ran` leaves the worktree"));
     assert!(is_allowed(&sandbox, &repo, "touch ran") && !repo.root.join("ran").exists());
     let ran = paw(&sandbox, &repo.root, &["approvals", "check", "--", "rm -rf build"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (0, "ask: `rm` is on no list\n"));
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "ask: `rm` is not on the allowlist\n"));
 }
 
 #[test]

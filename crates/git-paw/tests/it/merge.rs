@@ -182,7 +182,7 @@ fn a_dry_run_shows_the_order_and_does_nothing() {
     --- stdout
     BRANCH  VERIFIED  PLAN            
     feat/a  yes       fast forwarded  if its tests pass
-    feat/b  no        skipped         diverged: it needs a rebase
+    feat/b  no        skipped         diverged: needs a rebase
     ");
     let shown = team.merge(&["--dry-run", "--rebase"]);
     assert_eq!((&shown["dry_run"], &shown["branches"][1]["move"]), (&json!(true), &json!("rebased")));
@@ -201,7 +201,7 @@ fn what_was_done_is_shown_to_people() {
     --- stdout
     BRANCH  RESULT   
     feat/a  merged   tested, now at [COMMIT]
-    feat/b  skipped  diverged: it needs a rebase
+    feat/b  skipped  diverged: needs a rebase
     main is now at [COMMIT]
     --- stderr
     hint: rebase diverged branches onto main with 'git paw merge --rebase'
@@ -272,7 +272,7 @@ fn a_setup_that_fails_ends_the_merge_and_main_stays() {
     team.sandbox.write("home/.config/git-paw/config.toml", config);
     let before = team.tip("main");
     let ran = team.paw(&["merge", "--only", "feat/a"]);
-    assert!(ran.code == 1 && ran.stderr.contains("could not be made ready"), "{ran}");
+    assert!(ran.code == 1 && ran.stderr.contains("cannot prepare the checkout"), "{ran}");
     assert_eq!(team.tip("main"), before);
 }
 

@@ -82,5 +82,5 @@ fn a_supervisor_that_died_is_told_to_the_person() {
     world.submit("[[die]]");
     let told = wait_until("somebody is told", || world.said("agent.feedback").pop());
     assert_eq!(told["agent_id"], "operator", "{told}");
-    assert!(told["payload"]["errors"][0].as_str().unwrap().contains("its CLI has ended"), "{told}");
+    assert!(told["payload"]["errors"][0].as_str().unwrap().contains("its CLI exited"), "{told}");
 }

@@ -1,15 +1,15 @@
-//! What an argument may be, by the word that stands for it in a usage line.
+//! The kinds of arguments that a usage line can name.
 
 use super::characters::quoted;
 use super::command::ShellState;
 use super::lex::ShellWord;
 
-/// The part of a word that is an argument: all of it, or what follows an option's `=`.
+/// The value of an argument: a whole word, or the part after an option's `=`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ArgumentValue<'a> {
     pub(super) text: &'a str,
     pub(super) glob: bool,
-    /// No file name that a pattern fits can be taken for an option here.
+    /// A file name that a pattern matches cannot be taken for an option here.
     pub(super) no_option: bool,
 }
 
@@ -21,29 +21,29 @@ impl<'a> ArgumentValue<'a> {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ArgumentKind {
-    /// `TEXT`: anything; it is neither a path nor code.
+    /// `TEXT`: any text that is neither a path nor code.
     Text,
-    /// `PATH`: in the worktree and unprotected. A name of a commit passes as well.
+    /// `PATH`: in the worktree and not protected. Commit names pass too.
     Path,
-    /// `FILE`: the same for a program whose options do no harm, so that a pattern may begin with a wildcard.
+    /// `FILE`: like `PATH`, for a program without harmful options, so that a pattern may start with a wildcard.
     File,
-    /// `NUM`: a number, with a sign and a unit perhaps.
+    /// `NUM`: a number, optionally with a sign and a unit.
     Number,
-    /// `NAME`: letters, digits and a few signs, as packages, features and tests are called.
+    /// `NAME`: letters, digits and a few signs, as in names of packages, features and tests.
     Name,
     /// `REF`: a branch or a tag, not a mapping from one to another.
     Ref,
-    /// `FORMAT`: how to write a date, which begins with a plus; without it the clock would be set.
+    /// `FORMAT`: a date format, which starts with a plus; without it `date` would set the clock.
     Format,
-    /// `PRINT`: a format that takes texts only. What stands for a number zsh evaluates, commands in it and all.
+    /// `PRINT`: a format with text conversions only. zsh evaluates numbers, including commands in them.
     Print,
     /// `SED`: lines to print.
     Sed,
-    /// `JQ`: the way to a field.
+    /// `JQ`: the path of a field.
     Jq,
-    /// `MODE`: who may read, write or run a file; nothing that lends somebody's rights.
+    /// `MODE`: read, write and execute permissions; no setuid or setgid.
     Mode,
-    /// `REMOTE`: one of the two usual remotes, never an address.
+    /// `REMOTE`: `origin` or `upstream`, never an address.
     Remote,
     /// `BRANCH`: the worktree's own branch.
     Branch,
@@ -51,7 +51,7 @@ pub(super) enum ArgumentKind {
     Broker,
     /// `DATA`: text that does not name a file to send.
     Data,
-    /// `SCRIPT`: a package script with an everyday name.
+    /// `SCRIPT`: a package script with a well-known name.
     Script,
     /// `a|b`: one of these words.
     Choice(Vec<String>),
@@ -113,9 +113,9 @@ impl ArgumentKind {
     fn check_path(&self, value: ArgumentValue<'_>, shell: &ShellState<'_>) -> Result<(), String> {
         let leading = value.text.starts_with(['*', '?', '[']);
         if value.glob && leading && *self == Self::Path && !value.no_option {
-            return Err(format!("{} could fit a file whose name is an option", quoted(value.text)));
+            return Err(format!("{} could match a file whose name is an option", quoted(value.text)));
         }
-        // Several programs read more arguments from `@file`; to git `@` is a commit.
+        // Several programs read more arguments from `@file`; for git `@` is a commit.
         if value
             .text
             .strip_prefix('@')
@@ -130,18 +130,18 @@ impl ArgumentKind {
         let text = quoted(text);
         match self {
             Self::Sed => format!("the sed script {text} does more than print lines"),
-            Self::Print => format!("the format {text} takes more than texts"),
+            Self::Print => format!("the format {text} takes more than text"),
             Self::Jq => format!("the jq filter {text} does more than name a field"),
             Self::Branch => format!("{text} is not the worktree's own branch"),
             Self::Broker => format!("{text} is not the session's broker"),
             Self::Data => format!("{text} sends a file"),
-            Self::Remote => format!("{text} is none of the usual remotes"),
-            _ => format!("the argument {text} is not one of the harmless ones"),
+            Self::Remote => format!("{text} is not `origin` or `upstream`"),
+            _ => format!("the argument {text} is not on the allowlist"),
         }
     }
 }
 
-/// A revision or a path may follow a plus or a minus; a unit may follow the digits.
+/// Digits, with an optional sign before and an optional unit after them.
 fn is_number(text: &str) -> bool {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let digits = digits.strip_suffix(|c: char| c.is_ascii_alphabetic()).unwrap_or(digits);
@@ -153,7 +153,7 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && !text.starts_with(['-', '/']) && !text.contains("..") && text.chars().all(plain)
 }
 
-/// `%s`, `%-10s`, `%b`, `%%`: whatever is put there stays what it is.
+/// `%s`, `%-10s`, `%b`, `%%`: conversions that do not evaluate their argument.
 fn takes_texts(format: &str) -> bool {
     let mut parts = format.split('%');
     parts.next();
@@ -203,7 +203,7 @@ fn is_own_branch(text: &str, own: Option<&str>) -> bool {
     own.is_some_and(|own| !is_trunk(own) && (text == "HEAD" || text == own))
 }
 
-/// A branch that is called like this is nobody's own.
+/// Branches that no agent owns.
 pub(super) fn is_trunk(branch: &str) -> bool {
     matches!(branch, "main" | "master" | "trunk" | "develop")
 }
@@ -229,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sed_scripts_that_only_print_are_told_from_those_that_write_or_run() {
+    fn only_sed_scripts_that_print_are_allowed() {
         for script in ["5p", "1,20p", "$p", "10,$p", "/fn main/p", "/a/,/b/p", "/a/,+3p", "1p"] {
             assert!(is_print(script), "{script}");
         }
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn formats_that_take_texts_are_told_from_those_that_take_numbers() {
+    fn only_printf_formats_with_text_conversions_are_allowed() {
         for format in ["", "x", "%s\\n", "%-10s|%5.2s", "%b", "100%%", "%%%s", "%%d"] {
             assert!(takes_texts(format), "{format}");
         }
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_sessions_own_broker_is_the_broker() {
+    fn only_the_sessions_broker_address_is_allowed() {
         for address in [
             "http://127.0.0.1:9119/status",
             "http://localhost:9119",
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn names_numbers_modes_and_fields_have_no_room_for_more() {
+    fn names_numbers_modes_and_fields_are_strict() {
         assert!(
             is_name("paw-core") && is_name("a::b") && !is_name("-x") && !is_name("../x") && !is_name("a;b")
         );

@@ -1,10 +1,10 @@
-//! Characters that a reader and a shell may take for different things.
+//! Refuses characters that a person and a shell may read differently.
 
 use paw_core::text::is_hidden;
 
-/// Refuses what cannot be seen, turns the reading direction, or looks like something else.
+/// Refuses characters that are invisible, change the reading direction, or look like others.
 ///
-/// Outside of quotes only ASCII is accepted, by the reader of the shell's language itself.
+/// Outside of quotes the lexer accepts only ASCII.
 pub(super) fn check(text: &str) -> Result<(), String> {
     if let Some(c) = text.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
         return Err(format!("contains the control character {}", c.escape_unicode()));
@@ -22,7 +22,7 @@ pub(super) fn check(text: &str) -> Result<(), String> {
     }
 }
 
-/// Text of an agent in which everything but plain ASCII is spelled out.
+/// An agent's text in backticks, with everything except plain ASCII escaped.
 pub(super) fn quoted(text: &str) -> String {
     const LONGEST: usize = 60;
     let mut quoted = String::new();
@@ -39,12 +39,12 @@ pub(super) fn quoted(text: &str) -> String {
     format!("`{quoted}`")
 }
 
-/// Hidden, or a stand-in for something that was lost (U+FFFC and U+FFFD).
+/// Hidden, or a replacement character (U+FFFC and U+FFFD).
 fn is_invisible(c: char) -> bool {
     (is_hidden(c) && !c.is_control()) || matches!(c, '\u{fffc}' | '\u{fffd}')
 }
 
-/// Stands for a blank, a dash, a quote, a slash, a dot, a semicolon or another sign of the shell's, but is not one.
+/// Looks like a blank, a dash, a quote, a slash, a dot, a semicolon or another shell character, but is not one.
 fn is_look_alike(c: char) -> bool {
     let blank = c.is_whitespace() && !c.is_ascii();
     let dash = matches!(c, '\u{2010}'..='\u{2013}' | '\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}');
@@ -57,7 +57,7 @@ fn is_look_alike(c: char) -> bool {
     blank || dash || quote || slash || sign || letter || c == '\u{131}' || c == '\u{261}'
 }
 
-/// A Latin word with a Greek or Cyrillic letter in it, or one of their relatives.
+/// Whether a Latin word contains Greek, Cyrillic or related letters.
 fn mixes_alphabets(word: &str) -> bool {
     let twin = |c: char| {
         matches!(c, '\u{370}'..='\u{58f}' | '\u{10a0}'..='\u{10ff}' | '\u{13a0}'..='\u{13ff}' | '\u{1c80}'..='\u{1c8f}')
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_languages_and_pictures_are_no_disguise() {
+    fn other_languages_and_emoji_are_accepted() {
         for text in ["echo 'größer'", "git commit -m '修正 main'", "'исправил main'", "'a → b — c …'", "'🐾'"]
         {
             assert_eq!(check(text), Ok(()), "{text}");
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn disguises_are_named_by_their_number() {
+    fn deceptive_characters_are_refused_with_their_code_point() {
         for (text, seen) in [
             ("ls\u{0}", "\\u{0}"),
             ("ls\r", "\\u{d}"),

@@ -13,20 +13,20 @@ use super::tools;
 use super::usage::Usage;
 use super::{ApprovalRules, CommandContext};
 
-/// More than anybody changes the directory in one line.
+/// The most directories a line may lead to.
 const MOST_DIRECTORIES: usize = 16;
 
-/// What is known about the shell when a command's turn comes.
+/// The state of the shell before a command of the line runs.
 #[derive(Debug)]
 pub(super) struct ShellState<'a> {
     bounds: PathBounds,
-    /// Everywhere the shell could be: a change of directory may also fail.
+    /// All directories the shell could be in, because a `cd` may fail.
     dirs: Vec<PathBuf>,
     pub(super) branch: Option<&'a str>,
     pub(super) broker_port: Option<u16>,
-    /// Something in this line has written files.
+    /// Whether an earlier command of this line wrote files.
     wrote: bool,
-    /// Something in this line has put files elsewhere, so what paths lead to is not known any more.
+    /// Whether an earlier command moved files, so that paths may lead elsewhere.
     moved: bool,
 }
 
@@ -50,7 +50,7 @@ impl<'a> ShellState<'a> {
 
     pub(super) fn check_path(&self, text: &str, glob: bool) -> Result<(), String> {
         if self.moved {
-            return Err(format!("where {} leads may have changed by then", quoted(text)));
+            return Err(format!("an earlier command may change where {} leads", quoted(text)));
         }
         for dir in &self.dirs {
             if glob {
@@ -71,7 +71,7 @@ impl<'a> ShellState<'a> {
         for dir in self.dirs.clone() {
             let reached = self.bounds.check(&dir, &target.text)?;
             if reached != self.bounds.root && path::is_repository(&reached) {
-                return Err(format!("{} is a repository of its own", quoted(&target.text)));
+                return Err(format!("{} is another repository", quoted(&target.text)));
             }
             if !self.dirs.contains(&reached) {
                 self.dirs.push(reached);
@@ -84,7 +84,7 @@ impl<'a> ShellState<'a> {
         }
     }
 
-    /// git reads the configuration of the repository it is in, and that can run programs.
+    /// git reads the configuration of the repository it runs in, which can run programs.
     fn check_repository(&self) -> Result<(), String> {
         for dir in &self.dirs {
             let below = dir.ancestors().take_while(|above| *above != self.bounds.root.as_path());
@@ -142,17 +142,18 @@ fn judge_listed(
             .get(1)
             .filter(|verb| tools::is_listed(program) && !verb.is_empty() && !verb.starts_with('-'));
         let name = verb.map_or_else(|| program.to_owned(), |verb| format!("{program} {verb}"));
-        return Err(format!("{} is on no list", quoted(&name)));
+        return Err(format!("{} is not on the allowlist", quoted(&name)));
     };
-    let usage = Usage::parse(call.usage).ok_or_else(|| format!("the list of {} is broken", call.words))?;
+    let usage =
+        Usage::parse(call.usage).ok_or_else(|| format!("the usage line of {} is invalid", call.words))?;
     let args = &words[words.len() - (plain.len() - count)..];
     if program == "git" {
         shell.check_repository()?;
     }
     usage.check(args, shell).map_err(|why| format!("{}: {why}", call.words))?;
-    // Without a name it is the branch that is checked out.
+    // Without a branch name, git pushes the branch that is checked out.
     if call.words == "git push" && shell.branch.is_none_or(is_trunk) {
-        return Err("git push: the worktree is on no branch of its own".to_owned());
+        return Err("git push: the worktree is not on an agent's branch".to_owned());
     }
     if call.network && rules.level == ApprovalLevel::Conservative {
         return Err(format!("{} uses the network, and the level is conservative", call.words));
@@ -165,7 +166,7 @@ fn judge_listed(
     Ok(call.words.to_owned())
 }
 
-/// An argument of a command that only the user's rule knows: whatever it means, it must not name a place outside.
+/// Checks an argument after the words of a user rule: whatever it means, it must not name a path outside the worktree.
 fn check_argument(word: &ShellWord, shell: &ShellState<'_>) -> Result<(), String> {
     let value = match word.text.split_once('=') {
         Some((name, value)) if name.starts_with('-') => value,
@@ -173,7 +174,7 @@ fn check_argument(word: &ShellWord, shell: &ShellState<'_>) -> Result<(), String
         _ => &word.text,
     };
     if word.glob && value.starts_with(['*', '?', '[']) {
-        return Err(format!("{} could fit a file whose name is an option", quoted(&word.text)));
+        return Err(format!("{} could match a file whose name is an option", quoted(&word.text)));
     }
     if value.is_empty() { Ok(()) } else { shell.check_path(value, word.glob) }
 }

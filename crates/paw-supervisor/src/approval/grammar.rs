@@ -1,4 +1,4 @@
-//! The same line as tree-sitter's grammar of bash reads it: only the plain kinds of nodes, as a flat list.
+//! Parses a line with tree-sitter's bash grammar into a flat list of plain nodes.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use tree_sitter::{Node, Parser};
 
 use super::characters::quoted;
 
-/// A piece of a line, as both readers see it.
+/// A piece of a line, as both parsers see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ShellPiece {
     /// The program of a simple command.
@@ -19,11 +19,11 @@ pub(super) fn pieces(text: &str) -> Result<Vec<ShellPiece>, String> {
     let mut parser = Parser::new();
     let known = parser.set_language(&tree_sitter_bash::LANGUAGE.into()).is_ok();
     let Some(tree) = known.then(|| parser.parse(in_ascii(text), None)).flatten() else {
-        return Err("it could not be read as shell text".to_owned());
+        return Err("cannot be parsed as shell".to_owned());
     };
     let root = tree.root_node();
     if root.has_error() {
-        return Err("it is no shell text that could be understood".to_owned());
+        return Err("not valid shell".to_owned());
     }
     let mut pieces = Vec::new();
     let mut open = vec![root];
@@ -49,8 +49,8 @@ pub(super) fn pieces(text: &str) -> Result<Vec<ShellPiece>, String> {
     Ok(pieces)
 }
 
-/// With a letter for each byte of another alphabet. The lexer accepts those in quotes only, where any letter is as good
-/// as another, and the grammar's scanner, which is C, crashes on some of them.
+/// Replaces each non-ASCII byte by a letter. The lexer accepts them only in quotes, where any letter will do, and the
+/// grammar's C scanner crashes on some of them.
 fn in_ascii(text: &str) -> Vec<u8> {
     text.bytes().map(|byte| if byte.is_ascii() { byte } else { b'x' }).collect()
 }
@@ -76,7 +76,7 @@ fn role(node: Node<'_>) -> Result<NodeRole, String> {
     })
 }
 
-/// Nothing but letters and quotes may be in a word.
+/// A word may contain only letters and quotes.
 fn plain_inside(node: Node<'_>) -> Result<(), String> {
     let mut open = vec![node];
     while let Some(node) = open.pop() {
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn constructs_beyond_the_plain_ones_are_refused_by_name() {
+    fn grammar_refuses_unsupported_constructs_by_name() {
         for (text, named) in [
             ("for i in a; do ls; done", "for statement"),
             ("a=1 ls", "variable assignment"),
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn deep_nesting_is_read_without_recursion() {
+    fn grammar_reads_deep_nesting_without_recursion() {
         let deep = "echo $(".repeat(5000);
         assert!(pieces(&deep).is_err());
         let deep = format!("{}ls{}", "(".repeat(5000), ")".repeat(5000));
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_beyond_the_tables_of_c_do_no_harm() {
+    fn grammar_survives_letters_that_crash_the_c_scanner() {
         assert!(pieces("mm){\u{e0130}\u{468}").is_err());
         let quoted = "echo '{\u{e0130}' \"{\u{1f43e}\"";
         let ends = pieces(quoted).unwrap().into_iter().map(|piece| match piece {
@@ -136,7 +136,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic(text in "\\PC{0,60}|[ '\"\\\\$`(){}<>&|;#!~*=0-9a\\n]{0,40}") {
+        fn grammar_never_panics(text in "\\PC{0,60}|[ '\"\\\\$`(){}<>&|;#!~*=0-9a\\n]{0,40}") {
             let _ = pieces(&text);
         }
     }

@@ -1,11 +1,11 @@
-//! A reader of the plain part of the shell's language: words, quotes, a few operators. It knows no exceptions and gives
-//! up at everything that could mean something else in one shell or another.
+//! A lexer for the plain subset of the shell language: words, quotes and a few operators. It refuses everything that could
+//! mean different things in different shells.
 
 use std::ops::Range;
 
 use super::characters::quoted;
 
-/// A piece of a command line and where it stands.
+/// A token of a command line and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ShellToken {
     pub(super) kind: TokenKind,
@@ -24,15 +24,15 @@ pub(super) enum TokenKind {
     },
 }
 
-/// What the program would get, if the shell expanded nothing.
+/// A word as the program would get it without expansion.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct ShellWord {
     pub(super) text: String,
-    /// Some of it stood in quotes or after a backslash.
+    /// Whether part of it was quoted or escaped.
     pub(super) quoted: bool,
-    /// The shell would look for file names that fit.
+    /// Whether the shell would expand it to matching file names.
     pub(super) glob: bool,
-    /// It begins with the sign for home.
+    /// Whether it starts with an unquoted `~`.
     pub(super) home: bool,
 }
 
@@ -161,7 +161,7 @@ impl<'a> Lexer<'a> {
         self.at += 1;
         match self.next() {
             Some(c) if c == ' ' || c.is_ascii_punctuation() => word.text.push(c),
-            // Some shells make another character of it.
+            // Some shells turn it into another character.
             _ => return Err("a backslash before a letter, a digit or the end of a line".to_owned()),
         }
         word.quoted = true;
@@ -169,7 +169,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// The number right before a redirection. Other words may stand there too.
+/// The file descriptor directly before a redirection, if the word is one.
 fn descriptor(word: &ShellWord) -> Result<Option<u8>, String> {
     if word.quoted || word.text.is_empty() || !word.text.chars().all(|c| c.is_ascii_digit()) {
         return Ok(None);
@@ -182,7 +182,7 @@ fn descriptor(word: &ShellWord) -> Result<Option<u8>, String> {
     }
 }
 
-/// `{a,b}` and `{1..9}` become several words; `HEAD@{1}` does not.
+/// `{a,b}` and `{1..9}` expand to several words; `HEAD@{1}` does not.
 #[derive(Default)]
 struct Braces {
     open: bool,
@@ -193,7 +193,7 @@ impl Braces {
     fn see(&mut self, c: char) -> Result<(), String> {
         let expands = self.open && (c == ',' || c == '{' || (c == '.' && self.last == '.'));
         if expands {
-            return Err("braces that become several words".to_owned());
+            return Err("braces that expand to several words".to_owned());
         }
         match c {
             '{' => self.open = true,
@@ -229,13 +229,13 @@ mod tests {
     }
 
     #[test]
-    fn quotes_and_backslashes_are_taken_off_as_a_shell_would() {
+    fn lexer_removes_quotes_and_backslashes_like_a_shell() {
         assert_eq!(words(r#"a 'b c'"d\"e\n"f\ g '' "#), ["a", r#"b cd"e\nf g"#, ""]);
         assert_eq!(words(r"git show HEAD@{1}..main^ a{}b"), ["git", "show", "HEAD@{1}..main^", "a{}b"]);
     }
 
     #[test]
-    fn what_a_shell_would_expand_is_marked_or_refused() {
+    fn lexer_marks_or_refuses_expansions() {
         let marks = |text: &str| match tokens(text).unwrap().remove(0).kind {
             TokenKind::Word(word) => (word.glob, word.home),
             _ => panic!(),
@@ -255,12 +255,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic(text in "\\PC{0,60}|[ '\"\\\\$`(){}<>&|;#!~*=0-9a\\n]{0,40}") {
+        fn lexer_never_panics(text in "\\PC{0,60}|[ '\"\\\\$`(){}<>&|;#!~*=0-9a\\n]{0,40}") {
             let _ = tokens(&text);
         }
 
         #[test]
-        fn tokens_stand_in_order_and_apart(text in "[ '\"\\\\<>&|;a1\\n]{0,40}") {
+        fn tokens_are_in_order_and_do_not_overlap(text in "[ '\"\\\\<>&|;a1\\n]{0,40}") {
             for pair in tokens(&text).unwrap_or_default().windows(2) {
                 prop_assert!(pair[0].at.end <= pair[1].at.start);
             }

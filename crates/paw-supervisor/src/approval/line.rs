@@ -1,9 +1,9 @@
-//! A command line as simple commands, once both readers agree on it.
+//! Splits a command line into simple commands, if both parsers agree on it.
 
 use super::grammar::{self, ShellPiece};
 use super::lex::{self, ShellToken, ShellWord, TokenKind};
 
-/// A program with its arguments, and where its input and output go.
+/// A program with its arguments and redirections.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct SimpleCommand {
     pub(super) words: Vec<ShellWord>,
@@ -12,24 +12,24 @@ pub(super) struct SimpleCommand {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Redirect {
-    /// Into the file of another of its descriptors.
+    /// To another of its file descriptors.
     Joined,
     From(ShellWord),
     Into(ShellWord),
 }
 
-/// The simple commands in their order. How they are joined does not matter: each must be allowed by itself.
+/// The simple commands in order. The operators between them do not matter, because each has to be allowed by itself.
 pub(super) fn read(text: &str) -> Result<Vec<SimpleCommand>, String> {
     let tokens = lex::tokens(text)?;
     let commands = group(&tokens)?;
     if pieces_of(&tokens) == grammar::pieces(text)? {
         Ok(commands)
     } else {
-        Err("it can be read in two ways".to_owned())
+        Err("ambiguous: can be parsed in two ways".to_owned())
     }
 }
 
-/// One simple command and nothing else, as a rule of the user's is written.
+/// Exactly one simple command without redirections, as in a user rule.
 pub(super) fn read_one(text: &str) -> Option<SimpleCommand> {
     let mut commands = read(text).ok()?;
     let only = commands.pop()?;
@@ -46,7 +46,7 @@ fn group(tokens: &[ShellToken]) -> Result<Vec<SimpleCommand>, String> {
             TokenKind::Word(word) => current.words.push(word.clone()),
             TokenKind::Redirect { sign, .. } => match tokens.next().map(|token| &token.kind) {
                 Some(TokenKind::Word(target)) => current.redirects.push(redirect(sign, target)?),
-                _ => return Err("a redirection to nowhere".to_owned()),
+                _ => return Err("a redirection without a target".to_owned()),
             },
             TokenKind::End("\n") if current == SimpleCommand::default() => {}
             TokenKind::End(sign) => {
@@ -58,7 +58,7 @@ fn group(tokens: &[ShellToken]) -> Result<Vec<SimpleCommand>, String> {
     if must_follow || current != SimpleCommand::default() {
         commands.push(finished(current)?);
     }
-    if commands.is_empty() { Err("there is no command in it".to_owned()) } else { Ok(commands) }
+    if commands.is_empty() { Err("no command".to_owned()) } else { Ok(commands) }
 }
 
 fn finished(command: SimpleCommand) -> Result<SimpleCommand, String> {
@@ -74,7 +74,7 @@ fn redirect(sign: &str, target: &ShellWord) -> Result<Redirect, String> {
     }
 }
 
-/// The tokens in the form in which they are compared with the grammar's.
+/// The tokens in the form used to compare them with the grammar's.
 fn pieces_of(tokens: &[ShellToken]) -> Vec<ShellPiece> {
     let mut pieces = Vec::new();
     let (mut begins, mut target) = (true, false);
@@ -95,7 +95,7 @@ fn pieces_of(tokens: &[ShellToken]) -> Vec<ShellPiece> {
             }
             TokenKind::End(sign) => {
                 begins = true;
-                // The grammar has no node for a new line.
+                // The grammar has no node for a newline.
                 if *sign != "\n" {
                     pieces.push(ShellPiece::Sign(token.at.clone()));
                 }
@@ -118,26 +118,25 @@ mod tests {
     }
 
     #[test]
-    fn every_simple_command_is_found_however_they_are_joined() {
+    fn every_simple_command_of_a_line_is_found() {
         assert_eq!(texts("a b && c | d 2>&1; e"), [vec!["a", "b"], vec!["c"], vec!["d"], vec!["e"]]);
         assert_eq!(texts("\na\n\nb || c;\n"), [["a"], ["b"], ["c"]]);
     }
 
     #[test]
-    fn an_argument_behind_a_redirection_belongs_to_its_command() {
+    fn an_argument_after_a_redirection_belongs_to_its_command() {
         assert_eq!(texts("git log >/dev/null --output=x"), [["git", "log", "--output=x"]]);
         assert_eq!(texts("a >b c && d"), [vec!["a", "c"], vec!["d"]]);
     }
 
     #[test]
-    fn half_a_line_is_refused() {
+    fn incomplete_lines_are_refused() {
         for line in ["", "  \n ", ";", "a &&", "a |", "| a", "a > ", "> a", "a && && b", "a ; ; b"] {
             assert!(read(line).is_err(), "{line:?}");
         }
     }
 
-    /// Every command that a real bash runs for this text, with its arguments. It finds no program, and writes down what
-    /// it looked for.
+    /// The commands that a real bash runs for this text. bash finds no program, and a handler records each command.
     fn run_by_bash(text: &str) -> Vec<Vec<String>> {
         let dir = tempfile::tempdir().unwrap();
         let handler = r#"exec 9>>ran; command_not_found_handle() { printf '%s\0' "$@" $'\1' >&9; }"#;
@@ -152,7 +151,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(200))]
         #[test]
-        fn a_real_bash_runs_no_command_that_was_not_read(parts in prop::collection::vec(prop::sample::select(vec![
+        fn bash_runs_only_commands_that_were_parsed(parts in prop::collection::vec(prop::sample::select(vec![
             "a", "b", "c-d", "-x", "--y=z", "1", "2", " ", " ", " ", "'q r'", "'\"'", "'$(b)'", "\"s 't\"", "\"\\\\\"",
             "\"\\\"\"", "\"a;b\"", "\\ ", "\\;", "\\'", "\\\\", "\\&", ";", "; ", " && ", "&&", "|", " | ", "\n", " >f ", ">f",
             " 2>&1 ", ">&2", " >>g ", " <f", "2>", "@{1}", "x{}y", "#z", "^", "%", ",", "=", "+", "\t", "''", "\"\"",
@@ -163,7 +162,7 @@ mod tests {
                 commands.into_iter().map(|command| command.words.into_iter().map(|word| word.text).collect()).collect();
             for ran in run_by_bash(&text) {
                 let at = expected.iter().position(|known| *known == ran);
-                prop_assert!(at.is_some(), "bash ran {ran:?} for {text:?}, which was read as {expected:?}");
+                prop_assert!(at.is_some(), "bash ran {ran:?} for {text:?}, which was parsed as {expected:?}");
                 expected.remove(at.unwrap_or_default());
             }
         }

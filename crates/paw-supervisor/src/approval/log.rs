@@ -1,4 +1,4 @@
-//! The verdicts that were given, one JSON object per line, and the rules they suggest.
+//! The log of verdicts, one JSON object per line, and the rules it suggests.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -14,12 +14,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{ApprovalVerdict, line, tools};
 
-/// A file of this size is put aside; the one before it is dropped.
+/// A file of this size is rotated; the previous one is deleted.
 const MOST_BYTES: u64 = 4 << 20;
-/// How much of a command is written down.
+/// The longest command in the log.
 const LONGEST_COMMAND: usize = 2000;
 
-/// One verdict: who wanted what, what was said, and why.
+/// One verdict: agent, command, verdict and reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerdictEntry {
     pub at: Timestamp,
@@ -45,7 +45,7 @@ impl VerdictEntry {
     }
 }
 
-/// The file of a repository. Only its owner can read it: commands may hold secrets.
+/// The log of a repository. Only its owner can read it, because commands may contain secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerdictLog {
     path: PathBuf,
@@ -64,7 +64,7 @@ impl VerdictLog {
         rotated(&self.path)
     }
 
-    /// Adds one line, in one write, so that several processes can do it at once.
+    /// Appends one line in one write, so that several processes can append at once.
     pub fn append(&self, entry: &VerdictEntry) -> Result<(), FileError> {
         self.try_append(entry).map_err(FileError::when("write", &self.path))
     }
@@ -81,7 +81,7 @@ impl VerdictLog {
         file.write_all(line.as_bytes())
     }
 
-    /// Every verdict, the oldest first. A line that is damaged is left out.
+    /// All verdicts, oldest first. Damaged lines are skipped.
     pub fn load(&self) -> Result<Vec<VerdictEntry>, FileError> {
         let mut entries = Vec::new();
         for path in [self.aside(), self.path.clone()] {
@@ -98,20 +98,20 @@ impl VerdictLog {
     }
 }
 
-/// A command that people are asked about again and again.
+/// A command that the user is asked about repeatedly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RuleSuggestion {
-    /// The words a rule for it would have.
+    /// The words of a rule for it.
     pub pattern: String,
     pub count: usize,
-    /// Where the rule belongs: `bundled-preset` for a program that has a list already, else `project-allowlist`.
+    /// Where the rule belongs: `bundled-preset` for a program with a preset, else `project-allowlist`.
     pub suggested_target: &'static str,
     pub first_seen: Timestamp,
     pub last_seen: Timestamp,
 }
 
-/// What was asked about, as rules that would answer it, the most frequent first. Commands that no rule could cover,
-/// because they are not plain or run other programs, are left out.
+/// Rules that would answer what the user was asked, most frequent first. Commands that no rule can cover, because they are
+/// not plain or run other programs, are left out.
 pub fn suggest(entries: &[VerdictEntry]) -> Vec<RuleSuggestion> {
     let mut found: BTreeMap<String, RuleSuggestion> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| entry.verdict == "ask") {
@@ -138,7 +138,7 @@ fn is_known(pattern: &str) -> bool {
     tools::is_listed(pattern.split(' ').next().unwrap_or_default())
 }
 
-/// The program and its verb, of each simple command that a rule could allow.
+/// The program and verb of each simple command that a rule could allow.
 fn patterns(command: &str) -> Vec<String> {
     let Ok(commands) = line::read(command) else { return Vec::new() };
     let plain = |word: &str| {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn verdicts_come_back_as_they_were_given_and_only_their_owner_can_read_them() {
+    fn the_verdict_log_round_trips_and_is_private() {
         let dir = tempfile::tempdir().unwrap();
         let log = VerdictLog::of(dir.path());
         assert_eq!(log.load().unwrap(), []);
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_line_hides_no_other() {
+    fn a_damaged_line_of_the_verdict_log_is_skipped() {
         let dir = tempfile::tempdir().unwrap();
         let log = VerdictLog::of(dir.path());
         log.append(&entry(1, "ls", "allow")).unwrap();
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_has_grown_is_put_aside_and_still_read() {
+    fn a_large_verdict_log_is_rotated_and_still_read() {
         let dir = tempfile::tempdir().unwrap();
         let log = VerdictLog::of(dir.path());
         log.append(&entry(1, "ls", "allow")).unwrap();
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_again_and_again_becomes_a_suggestion() {
+    fn repeated_questions_become_rule_suggestions() {
         let entries = [
             entry(1, "just check --all", "ask"),
             entry(5, "cd a && just check", "ask"),

@@ -1,4 +1,4 @@
-//! Where a path leads, and whether an agent may go there unasked.
+//! Resolves paths and decides whether an agent may use them without asking.
 
 use paw_core::paths::CheckoutDir;
 use std::fs;
@@ -6,8 +6,8 @@ use std::path::{Component, Path, PathBuf};
 
 use super::characters::quoted;
 
-/// Names that nobody touches unasked, at any depth: git's and our own state, the CLIs' settings, and where people keep
-/// secrets. A `*` stands for any ending.
+/// Names that are protected at any depth: git's and git paw's state, settings of CLIs, and common places for secrets. A `*`
+/// matches any suffix.
 const PROTECTED: [&str; 27] = [
     ".git",
     CheckoutDir::NAME,
@@ -38,15 +38,15 @@ const PROTECTED: [&str; 27] = [
     "opencode.jsonc",
 ];
 
-/// How many directory entries a pattern may make us look at.
+/// The most directory entries a pattern may expand to.
 const MOST_ENTRIES: usize = 4096;
 
-/// The worktree and the home directory, by their real names.
+/// The worktree and the home directory, with symbolic links resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PathBounds {
     pub(super) root: PathBuf,
     pub(super) home: Option<PathBuf>,
-    /// Places in the worktree that are as protected as those with a known name.
+    /// Further protected paths in the worktree.
     pub(super) settings: Vec<PathBuf>,
 }
 
@@ -59,14 +59,14 @@ impl PathBounds {
         Ok(Self { root, home: home.map(resolve_links).transpose()?, settings: Vec::new() })
     }
 
-    /// Where `text` leads from `dir`, if that is an unprotected place in the worktree.
+    /// Resolves `text` from `dir`; fails outside of the worktree and for protected paths.
     pub(super) fn check(&self, dir: &Path, text: &str) -> Result<PathBuf, String> {
         let target = resolve_links(&self.absolute(dir, text)?)?;
         self.require_allowed(&target, text)?;
         Ok(target)
     }
 
-    /// The same for everything a pattern could stand for.
+    /// Like [`Self::check`], for everything a pattern could match.
     pub(super) fn check_pattern(&self, dir: &Path, text: &str) -> Result<(), String> {
         let path = self.absolute(dir, text)?;
         let parts: Vec<_> = path.components().collect();
@@ -83,14 +83,14 @@ impl PathBounds {
         }
         let Some(below) = text.strip_prefix('~') else {
             let path = dir.join(text);
-            // What stands there differs from process to process.
+            // Their content differs from process to process.
             let fleeting = ["/proc", "/dev"].iter().any(|above| path.starts_with(above));
             return if fleeting { Err(format!("{} leaves the worktree", quoted(text))) } else { Ok(path) };
         };
         match (&self.home, below.strip_prefix('/'), below) {
             (Some(home), Some(below), _) => Ok(home.join(below.trim_start_matches('/'))),
             (Some(home), None, "") => Ok(home.clone()),
-            _ => Err(format!("{} is somebody's home directory", quoted(text))),
+            _ => Err(format!("{} is a home directory", quoted(text))),
         }
     }
 
@@ -100,19 +100,19 @@ impl PathBounds {
         };
         let in_home =
             self.home.as_ref().is_some_and(|home| home.starts_with(&self.root) && target.starts_with(home));
-        // What lies beside a settings file is most often one as well.
+        // Files next to a settings file are usually settings, too.
         let is_settings = |file: &PathBuf| {
-            let beside = file.parent().filter(|dir| dir.components().next().is_some());
-            inside.starts_with(beside.unwrap_or(file))
+            let directory = file.parent().filter(|dir| dir.components().next().is_some());
+            inside.starts_with(directory.unwrap_or(file))
         };
         let is_named = |part: Component<'_>| is_protected(&part.as_os_str().to_string_lossy());
         if in_home || self.settings.iter().any(is_settings) || inside.components().any(is_named) {
-            return Err(format!("{} is a protected place", quoted(text)));
+            return Err(format!("{} is protected", quoted(text)));
         }
         Ok(())
     }
 
-    /// Every entry that could fit is taken to fit; what counts is where its links lead.
+    /// Treats every entry as a match and checks where it leads.
     fn check_matches(
         &self,
         dir: &Path,
@@ -132,7 +132,7 @@ impl PathBounds {
         }
         let Ok(entries) = fs::read_dir(dir) else { return Ok(()) };
         for entry in entries.flatten().filter(|entry| !entry.file_name().to_string_lossy().starts_with('.')) {
-            *left = left.checked_sub(1).ok_or_else(|| format!("{} fits too many files", quoted(text)))?;
+            *left = left.checked_sub(1).ok_or_else(|| format!("{} matches too many files", quoted(text)))?;
             let target = resolve_links(&entry.path())?;
             self.require_allowed(&target, text)?;
             if !below.is_empty() && target.is_dir() {
@@ -143,7 +143,7 @@ impl PathBounds {
     }
 }
 
-/// Whether a directory is, or could be taken for, a repository of its own: git would read its configuration.
+/// Whether git would take a directory for a repository and read its configuration.
 pub(super) fn is_repository(dir: &Path) -> bool {
     fs::symlink_metadata(dir.join(".git")).is_ok()
         || (dir.join("HEAD").exists() && dir.join("objects").exists())
@@ -153,7 +153,7 @@ fn is_wild(part: &Component<'_>) -> bool {
     part.as_os_str().to_string_lossy().contains(['*', '?', '['])
 }
 
-/// Letters of either case: on some systems they name the same file.
+/// Ignores case, because some file systems do.
 fn is_protected(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     if [".env.example", ".env.sample", ".env.template"].contains(&name.as_str()) {
@@ -165,7 +165,7 @@ fn is_protected(name: &str) -> bool {
     })
 }
 
-/// The path with every symbolic link followed, as far as it exists. `..` leaves the directory a link leads to.
+/// The path with symbolic links resolved, as far as it exists. `..` leaves the directory that a link leads to.
 pub(super) fn resolve_links(path: &Path) -> Result<PathBuf, String> {
     let mut real = PathBuf::new();
     for part in path.components() {
@@ -180,7 +180,7 @@ pub(super) fn resolve_links(path: &Path) -> Result<PathBuf, String> {
                 match real.canonicalize() {
                     Ok(target) => real = target,
                     Err(_) if real.is_symlink() => {
-                        return Err(format!("{} is a link to nowhere", quoted(&real.to_string_lossy())));
+                        return Err(format!("{} is a dangling link", quoted(&real.to_string_lossy())));
                     }
                     Err(_) => {}
                 }
@@ -196,7 +196,7 @@ mod tests {
 
     use super::*;
 
-    /// A worktree with a link that stays, one that leaves and one to nowhere, beside a home.
+    /// A worktree with a link that stays inside, one that leaves and a dangling one, next to a home directory.
     fn place() -> (tempfile::TempDir, PathBounds) {
         let dir = tempfile::tempdir().unwrap();
         let tree = dir.path().join("tree");
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_configured_settings_file_and_what_lies_beside_it_is_protected() {
+    fn configured_settings_files_and_their_siblings_are_protected() {
         let (_dir, mut bounds) = place();
         for file in ["src/deep/new.rs", "agent.json", ".my-agent/settings.json"] {
             assert!(check(&bounds, file), "{file}");
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_followed_to_where_they_lead() {
+    fn paths_are_resolved_before_they_are_checked() {
         let (_dir, bounds) = place();
         for text in
             [".", "src", "./src/../src/new.rs", "stays/deep", "stays/../src", "new/a/../b", ".github/x"]
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn protected_names_are_protected_at_any_depth_and_in_any_case() {
+    fn protected_names_match_at_any_depth_and_in_any_case() {
         let (_dir, bounds) = place();
         for text in [
             ".git",
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_home_inside_of_the_worktree_stays_protected() {
+    fn a_home_directory_inside_the_worktree_is_protected() {
         let (dir, _) = place();
         let bounds = PathBounds::new(dir.path(), Some(&dir.path().join("home"))).unwrap();
         assert!(check(&bounds, "tree/src") && !check(&bounds, "home/notes") && !check(&bounds, "~/notes"));
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_is_held_to_everything_it_could_fit() {
+    fn a_pattern_is_checked_against_everything_it_could_match() {
         let (_dir, bounds) = place();
         let fits = |text: &str| bounds.check_pattern(&bounds.root, text).is_ok();
         assert!(fits("src/*.rs") && fits("new/*/x") && fits("src/d*/new"));
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_with_too_many_files_is_not_followed() {
+    fn a_pattern_with_too_many_matches_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         for number in 0..=MOST_ENTRIES {
             fs::create_dir(dir.path().join(number.to_string())).unwrap();

@@ -1,4 +1,4 @@
-//! The rules of a repository: the user's own, and what the repository adds once the user has said yes to it.
+//! The approval rules of a repository: the user's, and those of the repository once the user has approved them.
 
 use std::path::Path;
 
@@ -13,14 +13,14 @@ use paw_host::trust::{TrustStore, TrustSubject};
 
 use super::{ApprovalRules, CommandContext};
 
-/// The rules that hold, and what the repository would add if somebody approved it.
+/// The rules in effect, and what the repository adds once it is approved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepositoryRules {
     pub rules: ApprovalRules,
     pub unapproved: Option<TrustSubject>,
 }
 
-/// What holds for a shell in `dir`. A directory outside of any repository has the user's own rules.
+/// Reads the rules and context for a shell in `dir`. Outside of a repository only the user's rules apply.
 pub fn load_rules(dir: &Path, dirs: &Dirs) -> Result<(RepositoryRules, CommandContext), PawError> {
     match Repo::discover(dir) {
         Ok(repo) => load_rules_in(&repo, dir, dirs),
@@ -37,7 +37,7 @@ pub fn load_rules(dir: &Path, dirs: &Dirs) -> Result<(RepositoryRules, CommandCo
     }
 }
 
-/// The same where the repository of `dir` is known already.
+/// Like [`load_rules`], for a known repository.
 pub fn load_rules_in(
     repo: &Repo,
     dir: &Path,
@@ -60,7 +60,7 @@ pub fn load_rules_in(
     Ok((configured, place))
 }
 
-/// The rules for agents in `repo`. A repository that nobody trusts can only make them stricter.
+/// The rules for agents in `repo`. A repository that is not trusted can only make them stricter.
 pub fn resolve_rules(layers: &Layers, repo: &Repo, store: &TrustStore) -> Result<RepositoryRules, PawError> {
     let merged = layers.resolve()?.supervisor.unwrap_or_default();
     let subject = find_requested_rules(layers)?;
@@ -74,7 +74,7 @@ pub fn resolve_rules(layers: &Layers, repo: &Repo, store: &TrustStore) -> Result
     }
 }
 
-/// What the repository's file allows that the user's own would not, as something to approve.
+/// What the repository's configuration allows beyond the user's, as a request for approval.
 pub fn find_requested_rules(layers: &Layers) -> Result<Option<TrustSubject>, PawError> {
     let merged = layers.resolve()?.supervisor.unwrap_or_default();
     let user = layers.of_user_alone().resolve()?.supervisor.unwrap_or_default();
@@ -101,19 +101,19 @@ fn rank(level: ApprovalLevel) -> u8 {
     }
 }
 
-/// Switches that the repository opens further than the user has.
+/// Settings that the repository loosens.
 fn loosened(user: &SupervisorConfig, merged: &SupervisorConfig) -> Vec<(&'static str, String)> {
-    let (own, wish) = (approve(user), approve(merged));
+    let (own, requested) = (approve(user), approve(merged));
     let mut found = Vec::new();
-    if rank(wish.approval_level) > rank(own.approval_level) {
-        found.push(("supervisor.auto_approve.approval_level", wish.approval_level.to_string()));
+    if rank(requested.approval_level) > rank(own.approval_level) {
+        found.push(("supervisor.auto_approve.approval_level", requested.approval_level.to_string()));
     }
-    for (key, own, wish) in [
-        ("supervisor.auto_approve.enabled", own.enabled, wish.enabled),
+    for (key, own, requested) in [
+        ("supervisor.auto_approve.enabled", own.enabled, requested.enabled),
         (
             "supervisor.auto_approve.approve_worktree_writes",
             own.approve_worktree_writes,
-            wish.approve_worktree_writes,
+            requested.approve_worktree_writes,
         ),
         (
             "supervisor.common_dev_allowlist.enabled",
@@ -121,8 +121,8 @@ fn loosened(user: &SupervisorConfig, merged: &SupervisorConfig) -> Vec<(&'static
             merged.common_dev_allowlist.enabled,
         ),
     ] {
-        if wish && !own {
-            found.push((key, wish.to_string()));
+        if requested && !own {
+            found.push((key, requested.to_string()));
         }
     }
     found
@@ -130,18 +130,18 @@ fn loosened(user: &SupervisorConfig, merged: &SupervisorConfig) -> Vec<(&'static
 
 /// The user's rules, made stricter where the repository is.
 fn stricter(user: &SupervisorConfig, mut merged: SupervisorConfig) -> SupervisorConfig {
-    let (own, wish) = (approve(user), approve(&merged));
-    let level = if rank(wish.approval_level) < rank(own.approval_level) {
-        wish.approval_level
+    let (own, requested) = (approve(user), approve(&merged));
+    let level = if rank(requested.approval_level) < rank(own.approval_level) {
+        requested.approval_level
     } else {
         own.approval_level
     };
     merged.auto_approve = Some(AutoApproveConfig {
-        enabled: own.enabled && wish.enabled,
+        enabled: own.enabled && requested.enabled,
         safe_commands: own.safe_commands,
         approval_level: level,
-        approve_worktree_writes: own.approve_worktree_writes && wish.approve_worktree_writes,
-        ..wish
+        approve_worktree_writes: own.approve_worktree_writes && requested.approve_worktree_writes,
+        ..requested
     });
     merged.common_dev_allowlist.enabled &= user.common_dev_allowlist.enabled;
     merged.common_dev_allowlist.extra.clone_from(&user.common_dev_allowlist.extra);

@@ -1,4 +1,4 @@
-//! Which commands are allowed here: how far the user wants it to go, which sets are on, and rules of their own.
+//! The approval rules: the approval level, the enabled presets and the user's rules.
 
 use paw_core::config::{ApprovalLevel, Stack, SupervisorConfig};
 
@@ -7,21 +7,21 @@ use super::lex::ShellWord;
 use super::line;
 use super::tools;
 
-/// What the configuration says about automatic approval.
+/// The configuration of automatic approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalRules {
     pub(super) enabled: bool,
     pub(super) level: ApprovalLevel,
-    /// The built-in sets of everyday commands.
+    /// Whether the built-in presets are enabled.
     pub(super) presets: bool,
-    /// Which stacks' sets; all of them when none is named.
+    /// The stacks whose presets are enabled; all if empty.
     pub(super) stacks: Vec<Stack>,
     pub(super) writes: bool,
     own: Vec<UserRule>,
     unusable: Vec<String>,
 }
 
-/// A command that the user allows by the words it begins with.
+/// A command that the user allows, by its first words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct UserRule {
     words: Vec<String>,
@@ -34,7 +34,7 @@ impl Default for ApprovalRules {
 }
 
 impl ApprovalRules {
-    /// Level `safe` and the built-in sets, where nothing is configured.
+    /// The rules of a configuration. The default is level `safe` with the built-in presets.
     pub fn from_config(config: &SupervisorConfig) -> Self {
         let approve = config.auto_approve.clone().unwrap_or_default();
         let everyday = &config.common_dev_allowlist;
@@ -66,24 +66,24 @@ impl ApprovalRules {
         }
     }
 
-    /// Rules of the user's that are not one plain command, and so allow nothing.
+    /// User rules that are not one plain command and allow nothing.
     pub fn unusable(&self) -> &[String] {
         &self.unusable
     }
 
-    /// Whether anything is answered at all.
+    /// Whether automatic approval is enabled.
     pub fn is_on(&self) -> bool {
         self.are_on().is_ok()
     }
 
     pub(super) fn are_on(&self) -> Result<(), String> {
         if !self.enabled {
-            return Err("automatic approval is switched off".to_owned());
+            return Err("automatic approval is off".to_owned());
         }
         if self.level == ApprovalLevel::Off { Err("the approval level is off".to_owned()) } else { Ok(()) }
     }
 
-    /// The user's own rule for a command, and the arguments that follow its words.
+    /// Finds the user rule for a command, and the arguments after its words.
     pub(super) fn find_user_rule<'w>(
         &self,
         words: &'w [ShellWord],
@@ -100,7 +100,7 @@ impl ApprovalRules {
         let text = rule.words.join(" ");
         if tools::runs_other_programs(program) && !more.is_empty() {
             return Err(format!(
-                "{} runs other programs, so its rule holds for exactly its words",
+                "{} runs other programs, so its rule allows no further arguments",
                 quoted(program)
             ));
         }
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_holds_for_commands_that_begin_with_its_words_not_with_its_letters() {
+    fn a_user_rule_matches_whole_words() {
         let rules = rules(&["just check", "nox -s tests"]);
         assert_eq!(own(&rules, "just check"), Ok(Some("just check".to_owned())));
         assert_eq!(own(&rules, "just check --verbose"), Ok(Some("just check".to_owned())));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_for_a_known_program_lends_no_options_and_one_for_a_launcher_no_arguments() {
+    fn a_user_rule_allows_no_options_of_known_programs_and_no_arguments_of_launchers() {
         let rules = rules(&["git push", "bash scripts/ci.sh", "cargo run"]);
         assert!(own(&rules, "git push --force").is_err() && own(&rules, "cargo run --config x").is_err());
         assert!(own(&rules, "cargo run").unwrap().is_some());
@@ -152,14 +152,14 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_that_is_no_plain_command_allows_nothing_and_is_named() {
+    fn a_user_rule_that_is_not_a_plain_command_is_unusable() {
         let rules = rules(&["ls; rm x", "make $X", "", "echo *", "a > b"]);
         assert_eq!(rules.unusable(), ["ls; rm x", "make $X", "echo *", "a > b"]);
         assert!(rules.own.is_empty());
     }
 
     #[test]
-    fn levels_and_switches_come_from_the_configuration() {
+    fn the_configuration_turns_automatic_approval_off() {
         let with = |approve: AutoApproveConfig| {
             ApprovalRules::from_config(&SupervisorConfig {
                 auto_approve: Some(approve),

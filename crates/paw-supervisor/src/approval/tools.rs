@@ -1,4 +1,4 @@
-//! The programs that are known, and how each may be called. One file per family; the tables are plain data.
+//! The known programs and how each may be called, as plain tables. One file per family.
 
 mod cargo;
 mod git;
@@ -10,16 +10,16 @@ mod unix;
 
 use paw_core::config::Stack;
 
-/// One way of calling a program: the words it begins with, and the usage of the rest.
+/// An allowed call: its first words, and the usage line of the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AllowedCall {
     pub(super) words: &'static str,
     pub(super) usage: &'static str,
-    /// Talks to somebody outside.
+    /// Uses the network.
     pub(super) network: bool,
-    /// Writes the files it is told to.
+    /// Writes the files it is given.
     pub(super) writes: bool,
-    /// Can put other files, and links, where a path led before.
+    /// Can replace files and links, so that paths lead elsewhere.
     pub(super) moves: bool,
 }
 
@@ -47,11 +47,11 @@ const fn pulls(words: &'static str, usage: &'static str) -> AllowedCall {
     AllowedCall { network: true, ..changes(words, usage) }
 }
 
-/// Words between a program and its verb that change nothing.
+/// Words between a program and its verb that can be ignored.
 const SKIPPED: [(&str, &[&str]); 2] =
     [("git", &["--no-pager", "--no-optional-locks"]), ("cargo", &["+stable", "+beta", "+nightly"])];
 
-/// The words without those that change nothing, and `git-paw` as `git paw`.
+/// The words without those that can be ignored, and `git-paw` as `git paw`.
 pub(super) fn normalize<'a>(words: &[&'a str]) -> Vec<&'a str> {
     let mut words = words.to_vec();
     let skipped = SKIPPED.iter().find(|(program, _)| words.first() == Some(program));
@@ -66,8 +66,7 @@ pub(super) fn normalize<'a>(words: &[&'a str]) -> Vec<&'a str> {
     words
 }
 
-/// The call that most of these words belong to, and how many of them. Everything is known by default; a list of stacks
-/// leaves out the others.
+/// The longest matching call, and the number of its words. A non-empty list of stacks leaves out the others.
 pub(super) fn find(words: &[&str], stacks: &[Stack]) -> Option<(&'static AllowedCall, usize)> {
     let fits = |call: &&AllowedCall| {
         let mut begins = call.words.split(' ');
@@ -78,7 +77,7 @@ pub(super) fn find(words: &[&str], stacks: &[Stack]) -> Option<(&'static Allowed
     Some((best, best.words.split(' ').count()))
 }
 
-/// Whether a program has a table at all.
+/// Whether a program has a preset.
 pub(super) fn is_listed(program: &str) -> bool {
     tables(&[]).flatten().any(|call| call.words.split(' ').next() == Some(program))
 }
@@ -97,7 +96,7 @@ fn tables(stacks: &[Stack]) -> impl Iterator<Item = &'static [AllowedCall]> {
     always.into_iter().chain(per_stack)
 }
 
-/// Programs whose arguments are programs or code. A rule of the user's for one of them holds for exactly its words.
+/// Programs whose arguments are programs or code. A user rule for one of them allows no further arguments.
 pub(super) fn runs_other_programs(program: &str) -> bool {
     const LAUNCHERS: [&str; 49] = [
         ".", "ash", "awk", "bash", "builtin", "bun", "busybox", "chroot", "command", "dash", "deno",
@@ -116,15 +115,15 @@ mod tests {
     use crate::approval::usage::Usage;
 
     #[test]
-    fn every_usage_line_is_written_as_it_should_be() {
+    fn every_usage_line_parses() {
         for call in tables(&[]).flatten() {
             assert!(Usage::parse(call.usage).is_some(), "{}: {}", call.words, call.usage);
         }
     }
 
-    /// Letters behind one dash are taken apart, unless the program has longer names behind one dash.
+    /// Letters after one dash are separate options, unless the program has long names with one dash.
     #[test]
-    fn only_programs_that_have_them_list_long_names_behind_one_dash() {
+    fn only_known_programs_have_long_options_with_one_dash() {
         for call in tables(&[]).flatten() {
             let program = call.words.split(' ').next().unwrap_or_default();
             let long = |word: &str| word.split(['=', '[']).next().is_some_and(|name| name.len() > 2);
@@ -149,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn stacks_add_to_what_is_always_known() {
+    fn stacks_add_presets_to_the_common_ones() {
         assert!(find(&["npm", "test"], &[]).is_some() && find(&["npm", "test"], &[Stack::Node]).is_some());
         assert!(
             find(&["npm", "test"], &[Stack::Go]).is_none() && find(&["go", "test"], &[Stack::Go]).is_some()

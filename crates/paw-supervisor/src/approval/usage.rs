@@ -1,10 +1,10 @@
-//! How a program may be called: a usage line, and whether arguments fit it.
+//! Usage lines: which arguments a program may be called with.
 //!
-//! A usage line lists every harmless option by its full name and then the operands:
+//! A usage line lists every allowed option by its full name, then the operands:
 //! `-v --stat -n=NUM --color[=TEXT] -NUM NAME? PATH...`. An option with `=` has a value, in the same word or the next;
 //! with `[=]` only in the same word; `-NUM` is a number as an option. An operand with `?` may be absent, the last one
-//! with `...` may be absent or repeat. What stands behind `--` is the usage of the arguments behind `--`. Kinds of values are those of `kind`. An
-//! option that is not listed, in whatever spelling, does not fit.
+//! with `...` may be absent or repeat. The part after `--` is the usage of the arguments after `--`. The kinds of values are those of `argument`.
+//! An option that is not listed, in any spelling, does not match.
 
 use super::argument::{ArgumentKind, ArgumentValue};
 use super::characters::quoted;
@@ -15,12 +15,12 @@ use super::lex::ShellWord;
 pub(super) struct Usage {
     options: Vec<OptionUsage>,
     operands: Vec<ArgumentKind>,
-    /// How many operands there must be.
+    /// The number of required operands.
     least: usize,
     repeats: bool,
     /// `-5` is an option.
     numbers: bool,
-    /// Options of several letters begin with one dash, so letters cannot be joined.
+    /// Whether long options start with one dash, so that letters cannot be joined.
     one_dash: bool,
     behind: Option<Box<Usage>>,
 }
@@ -35,12 +35,12 @@ struct OptionUsage {
 enum OptionValue {
     Nothing,
     Value(ArgumentKind),
-    /// A value only in the same word.
+    /// An optional value in the same word.
     Attached(ArgumentKind),
 }
 
 impl Usage {
-    /// Nothing when the line is not written as it should be, which the tests of the tables would find.
+    /// `None` if the line is invalid, which the tests of the tables would find.
     pub(super) fn parse(line: &str) -> Option<Self> {
         let mut usage = Self::default();
         let (line, behind) = match line.split_once(" -- ") {
@@ -69,7 +69,7 @@ impl Usage {
         Some(usage)
     }
 
-    /// Whether these arguments fit, and if not, which one does not and why.
+    /// Checks the arguments; the error names the one that does not match.
     pub(super) fn check(&self, args: &[ShellWord], shell: &ShellState<'_>) -> Result<(), String> {
         let mut operands = Vec::new();
         let mut args = args.iter();
@@ -100,7 +100,7 @@ impl Usage {
             let last = self.operands.last().filter(|_| self.repeats);
             match self.operands.get(at).or(last) {
                 Some(kind) => kind.check(*value, shell)?,
-                None => return Err(format!("the argument {} is one too many", quoted(value.text))),
+                None => return Err(format!("unexpected argument {}", quoted(value.text))),
             }
         }
         Ok(())
@@ -125,7 +125,7 @@ impl Usage {
             None => (text, None),
         };
         if let Some(option) = self.options.iter().find(|option| option.name == name) {
-            // `-p=x` gives a one-letter option the value `=x`, unless all options begin with one dash.
+            // `-p=x` gives a one-letter option the value `=x`, unless all options start with one dash.
             let glued = attached.is_some() && name.len() == 2 && !self.one_dash;
             if !glued {
                 return fits(option, attached, next, shell);
@@ -188,7 +188,7 @@ fn fits<'w>(
             kind.check(plain(value), shell)
         }
         (OptionValue::Value(kind), None) => match next.next() {
-            // Should the option take no value after all, this would be an option itself.
+            // If the program expects no value here, it would read this as an option.
             Some(word) if is_option(&word.text) && *kind != ArgumentKind::Number => {
                 Err(format!("the value {} looks like an option", quoted(&word.text)))
             }
@@ -199,7 +199,7 @@ fn fits<'w>(
 }
 
 fn unknown(name: &str) -> String {
-    format!("the option {} is not one of the harmless ones", quoted(name))
+    format!("the option {} is not on the allowlist", quoted(name))
 }
 
 #[cfg(test)]
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn options_fit_by_their_full_name_alone() {
+    fn options_match_by_their_full_name_only() {
         let usage = "-a -b -n=NUM --stat --color[=TEXT] --dir=PATH -NUM PATH...";
         for args in [
             "",
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_behind_two_dashes_has_a_usage_of_its_own() {
+    fn arguments_after_two_dashes_have_their_own_usage() {
         let usage = "-v NAME? -- --exact NAME...";
         assert!(check(usage, "-v one -- --exact two three"));
         assert!(!check(usage, "one two") && !check(usage, "-- -v") && !check(usage, "--exact"));
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_of_one_dash_options_are_not_taken_apart() {
+    fn long_options_with_one_dash_are_not_split_into_letters() {
         let usage = "-name=TEXT -type=f|d -n PATH...";
         assert!(check(usage, ". -name '*.rs' -type f") && check(usage, "-name=x"));
         assert!(!check(usage, ". -delete") && !check(usage, "-type x") && !check(usage, "-nn"));

@@ -1,4 +1,4 @@
-//! Failures compared with the main branch, at the commit where the branch left it.
+//! Compares failures with the main branch, at the commit where the branch started.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use super::record::{GateRecord, GateRecords};
 use super::run::{GateRun, GateRunner};
 use super::verify::{GateError, GateRequest};
 
-/// Marks failures that the main branch has as well, and returns what is known about its commit, where it was asked.
-/// A check that was run there before is not run again.
+/// Marks failures that the main branch has too, and returns the record of main's commit if it was needed. A gate that
+/// was run there before is not run again.
 pub(super) fn compare(
     request: &GateRequest,
     tip: &str,
@@ -25,7 +25,7 @@ pub(super) fn compare(
     let failed: Vec<_> = ran.iter_mut().filter(|ran| ran.finding.status == GateStatus::Failed).collect();
     let Some((main, base)) = find_base(request, tip)?.filter(|_| !failed.is_empty()) else { return Ok(None) };
     if base == tip {
-        // It has no commit of its own, so nothing here is its doing.
+        // The branch has no commits, so it did not cause the failures.
         for ran in failed {
             ran.finding.status = GateStatus::FailedBefore;
         }
@@ -35,7 +35,7 @@ pub(super) fn compare(
     let missing: Vec<GateStep> =
         failed.iter().map(|ran| ran.finding.step()).filter(|step| record.find(step).is_none()).collect();
     if !missing.is_empty() {
-        on_line(&format!("the same on {main}, where {} left it:", request.branch));
+        on_line(&format!("running the failed gates on {main}, where {} started:", request.branch));
         let checkout = request.checkout("main", &base, &main, on_line)?;
         let runner = GateRunner {
             dir: &checkout.dir,
@@ -61,7 +61,7 @@ pub(super) fn compare(
     Ok(Some(record))
 }
 
-/// The main branch and the commit at which the branch left it. The main branch itself is compared with nothing.
+/// The main branch and its merge base with the branch. `None` for the main branch itself.
 fn find_base(request: &GateRequest, tip: &str) -> Result<Option<(BranchName, String)>, GateError> {
     let git = request.repo.git();
     let Some(main) = git.find_default_branch()?.filter(|main| *main != request.branch) else {
@@ -71,9 +71,9 @@ fn find_base(request: &GateRequest, tip: &str) -> Result<Option<(BranchName, Str
     Ok(base.map(|base| (main, base)))
 }
 
-/// Whether what a check printed here tells of no failure that it did not tell of on the main branch.
+/// Whether the output contains no failure that the output on the main branch lacks.
 ///
-/// Times, addresses and line numbers may differ. Where nothing in it looks like a failure, all of it must be the same.
+/// Times, addresses and line numbers may differ. If nothing looks like a failure, the whole output has to be the same.
 fn has_only_known_failures(main: &str, here: &str) -> bool {
     let (old, new) = (failures(main), failures(here));
     let is_known = |(line, times): (&String, &usize)| old.get(line).is_some_and(|known| times <= known);
@@ -83,7 +83,7 @@ fn has_only_known_failures(main: &str, here: &str) -> bool {
     new.iter().all(is_known) && count_failures(here) <= count_failures(main)
 }
 
-/// Lines, and how often each is there.
+/// Normalized lines, and how often each occurs.
 type LineCounts = BTreeMap<String, usize>;
 
 fn failures(text: &str) -> LineCounts {
@@ -119,8 +119,8 @@ fn count_failures(text: &str) -> usize {
     counts.filter_map(|pair| number(pair[0])).fold(0, usize::saturating_add)
 }
 
-/// The line without what differs from run to run: numbers that stand alone, with or without a unit of time. In `test_x[1-2]`
-/// and `TestX/2` they are part of a name.
+/// The line without what differs from run to run: separate numbers, with or without a unit of time. In `test_x[1-2]` and
+/// `TestX/2` they are part of a name.
 fn normalized(line: &str) -> String {
     let mut normalized = String::new();
     let mut word = String::new();
@@ -136,7 +136,7 @@ fn normalized(line: &str) -> String {
     normalized
 }
 
-/// Whether what comes next belongs to the name of a test: behind a `/` or in brackets, in a word that begins with a letter.
+/// Whether the next word belongs to the name of a test: after a `/` or in brackets, in a word that starts with a letter.
 fn is_in_name(before: &str) -> bool {
     let name = before.rsplit(char::is_whitespace).next().unwrap_or_default();
     let open = name.rsplit_once('[').is_some_and(|(name, inside)| !name.is_empty() && !inside.contains(']'));
@@ -155,21 +155,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_failures_after_another_time_are_old() {
+    fn baseline_ignores_times_and_line_numbers() {
         let main = "test a::b ... FAILED\nthread 'a' (17) panicked at src/lib.rs:10:5\nfinished in 0.03s\n";
         let here = "test new ... ok\ntest a::b ... FAILED\nthread 'a' (99) panicked at src/lib.rs:12:5\nfinished in 1.2s\n";
         assert!(has_only_known_failures(main, here));
     }
 
     #[test]
-    fn one_more_failing_test_is_new_even_if_it_differs_by_a_digit() {
+    fn baseline_notices_a_new_failing_test_that_differs_by_a_digit() {
         let main = "test case_1 ... FAILED\n";
         assert!(!has_only_known_failures(main, "test case_1 ... FAILED\ntest case_2 ... FAILED\n"));
         assert!(has_only_known_failures(main, "test case_1 ... FAILED\n"));
     }
 
     #[test]
-    fn a_number_in_the_name_of_a_test_is_its_name() {
+    fn baseline_keeps_numbers_in_test_names() {
         for (main, here) in [
             ("FAILED tests/test_a.py::test_x[1]\n", "FAILED tests/test_a.py::test_x[2]\n"),
             ("FAILED test_x[1-2]\n", "FAILED test_x[1-3]\n"),
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn one_more_of_the_same_and_a_larger_count_are_new_and_a_smaller_one_is_not() {
+    fn baseline_notices_more_failures_but_not_fewer() {
         assert!(!has_only_known_failures("error: lost\n", "error: lost\nerror: lost\n"));
         assert!(has_only_known_failures("error: lost\nerror: lost\n", "error: lost\n"));
         let summary = |failed: u32, passed: u32| format!("== {failed} failed, {passed} passed in 0.5s ==\n");
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_looks_like_a_failure_everything_must_be_the_same() {
+    fn baseline_requires_equal_output_without_failure_lines() {
         assert!(has_only_known_failures("Diff in a.rs\n", "Diff in a.rs\n"));
         assert!(!has_only_known_failures("Diff in a.rs\n", "Diff in b.rs\n"));
         assert!(!has_only_known_failures("", "killed\n") && has_only_known_failures("", ""));

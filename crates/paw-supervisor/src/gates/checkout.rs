@@ -1,4 +1,4 @@
-//! The checkout that checks run in: the branch's own worktree while it is clean, else one that is kept for this.
+//! The checkout that gates run in: the branch's worktree if it is clean, else a checkout kept for this.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -15,20 +15,20 @@ use paw_worktree::{Preparation, copy};
 use super::verify::GateError;
 use crate::test_checkout::TestCheckout;
 
-/// What we put into worktrees ourselves never makes them dirty.
+/// Files that git paw writes never make a worktree dirty.
 const OURS: [&str; 2] = [CheckoutDir::NAME, ".claude/settings.local.json"];
 
-/// Where the checks of a commit run, ours until it is dropped.
+/// The checkout in which the gates of a commit run, locked until it is dropped.
 #[derive(Debug)]
 pub(super) struct GateCheckout {
     pub(super) dir: PathBuf,
-    /// It is the branch's own worktree, so its agent may be working in it.
+    /// Whether it is the branch's worktree, in which its agent may be working.
     pub(super) shared: bool,
     _lock: Option<Lock>,
 }
 
 impl GateCheckout {
-    /// The worktree of the branch, if it is at `commit` and nothing in it is uncommitted.
+    /// The worktree of the branch, if it is clean and at `commit`.
     pub(super) fn find_own(repo: &Repo, branch: &BranchName, commit: &str) -> Result<Option<Self>, GitError> {
         let own = repo.git().worktrees()?.into_iter().find(|tree| tree.branch() == Some(branch));
         let Some(own) = own.filter(|tree| tree.commit.as_deref() == Some(commit) && tree.path.is_dir())
@@ -39,7 +39,7 @@ impl GateCheckout {
         Ok(clean.then_some(Self { dir: own.path, shared: true, _lock: None }))
     }
 
-    /// The kept checkout at `dir`, made if it is missing, with this commit in it.
+    /// The kept checkout at `dir`, created if missing, with this commit checked out.
     pub(super) fn keep(repo: &Repo, dir: &Path, commit: &str) -> Result<Self, GateError> {
         let lock = Lock::wait(&lock_of(dir))?;
         let checkout = match TestCheckout::find(repo, dir) {
@@ -51,8 +51,8 @@ impl GateCheckout {
     }
 }
 
-/// Prepares a checkout like any new worktree: copies ignored files, then runs the setup. Every commit may need another
-/// setup, so this is done for each.
+/// Prepares a checkout like a new worktree: copies ignored files and runs the setup. This is repeated for every commit,
+/// because each may need a different setup.
 pub fn prepare(
     preparation: &Preparation,
     repo: &Repo,
@@ -72,7 +72,7 @@ pub fn prepare(
     }
 }
 
-/// Where a repository's kept checkouts are: among our own data, told apart from another repository of the same name.
+/// The directory of a repository's kept checkouts, with a hash to separate repositories of the same name.
 pub(super) fn kept_checkouts(dirs: &Dirs, repo: &Repo) -> PathBuf {
     let project = ProjectName::from_path(&repo.root);
     let real = repo.common_dir.canonicalize().unwrap_or_else(|_| repo.common_dir.clone());
@@ -81,7 +81,7 @@ pub(super) fn kept_checkouts(dirs: &Dirs, repo: &Repo) -> PathBuf {
     dirs.data().checkouts().join(format!("{project}-{short}"))
 }
 
-/// Uncommitted files, ours left out.
+/// Uncommitted files, except those that git paw writes.
 pub(super) fn changes(worktree: &Path) -> Result<Vec<StatusEntry>, GitError> {
     let mut entries = Git::at(worktree).status()?;
     entries.retain(|entry| !OURS.iter().any(|ours| entry.path.starts_with(ours)));
@@ -98,7 +98,7 @@ fn make(repo: &Repo, dir: &Path, commit: &str) -> Result<TestCheckout, GateError
         files::create_dir(above)?;
     }
     let lock = WorktreesLock::wait(&repo.common_dir)?;
-    // A checkout whose directory was deleted is still registered.
+    // git still knows a checkout whose directory was deleted.
     repo.git().prune_worktrees(&lock)?;
     Ok(TestCheckout::add(repo, dir, commit, &["--force"], &lock)?)
 }

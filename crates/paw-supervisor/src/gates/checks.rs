@@ -1,4 +1,4 @@
-//! What commits of a project are checked with.
+//! The gates of a project and what they need.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::stop::StopRequest;
 use super::verify::GateRequest;
 use paw_worktree::Preparation;
 
-/// The project's gates and what a checkout needs for them, approved.
+/// The project's approved gates and what a checkout needs for them.
 #[derive(Debug, Clone)]
 pub struct GateChecks {
     pub steps: Vec<GateStep>,
@@ -23,14 +23,14 @@ pub struct GateChecks {
 }
 
 impl GateChecks {
-    /// Only one of the gates.
+    /// Keeps only one of the gates.
     #[must_use]
     pub fn only(mut self, gate: Gate) -> Self {
         self.steps.retain(|step| step.gate == gate);
         self
     }
 
-    /// The request to verify a branch with them, each within `limit`.
+    /// A request to verify a branch with these gates; `limit` applies to each.
     pub fn request(
         self,
         repo: &Repo,

@@ -1,17 +1,17 @@
-//! What the ends of single checks mean, and all of them together.
+//! What the results of the gates mean, one by one and together.
 
 use serde::{Deserialize, Serialize};
 
 use super::plan::{Gate, GateStep};
 use super::record::GateRecord;
 
-/// How one check went.
+/// The result of one gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GateStatus {
     Passed,
     Failed,
-    /// It failed, but the main branch fails in the same way.
+    /// It failed, and the main branch fails in the same way.
     FailedBefore,
     TimedOut,
 }
@@ -27,36 +27,36 @@ impl GateStatus {
     }
 }
 
-/// One check that was run on one commit.
+/// One gate that was run on one commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateFinding {
     pub gate: Gate,
     pub command: String,
     pub status: GateStatus,
-    /// How it ended, in words: `exited with code 1`.
+    /// How it exited: `exited with code 1`.
     pub end: String,
     pub seconds: u64,
-    /// The end of what it printed, and where all of it is.
+    /// The end of its output; `log` is the path of all of it.
     pub tail: Vec<String>,
     pub log: String,
 }
 
 impl GateFinding {
-    /// What was run.
+    /// The gate and command that were run.
     pub(super) fn step(&self) -> GateStep {
         GateStep { gate: self.gate, command: self.command.clone() }
     }
 }
 
-/// What is proven about a commit.
+/// What the gates prove about a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GateProof {
     Verified,
     Failed,
-    /// Nothing speaks against it, and nothing for it.
+    /// No gate failed, and none proves it.
     Unproven,
-    /// The branch moved, or files changed, while the checks ran.
+    /// The branch moved, or files changed, while the gates ran.
     Void,
 }
 
@@ -71,8 +71,8 @@ impl GateProof {
     }
 }
 
-/// The proof that these findings give, and why where it is not a plain yes. `steps` are all configured checks: one
-/// without a finding leaves the commit unproven.
+/// What these findings prove, and why if they do not verify the commit. `steps` are all configured gates; one without a
+/// finding leaves the commit unproven.
 pub(super) fn prove(steps: &[GateStep], findings: &[GateFinding]) -> (GateProof, Option<String>) {
     let of = |step: &GateStep| {
         findings.iter().find(|finding| finding.gate == step.gate && finding.command == step.command)
@@ -95,11 +95,11 @@ pub(super) fn prove(steps: &[GateStep], findings: &[GateFinding]) -> (GateProof,
     if steps.iter().filter_map(of).any(|finding| finding.status == GateStatus::Passed) {
         (GateProof::Verified, None)
     } else {
-        (GateProof::Unproven, Some("every gate fails on the main branch as well".to_owned()))
+        (GateProof::Unproven, Some("every gate also fails on the main branch".to_owned()))
     }
 }
 
-/// What the agent has to mend, each with the tag of its gate. `main` is what is known about the main branch.
+/// What the agent has to fix, with the tag of each gate. `main` is the record of the main branch.
 pub(super) fn errors(findings: &[GateFinding], main: Option<&GateRecord>) -> Vec<String> {
     let mut errors = Vec::new();
     for finding in
@@ -141,12 +141,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_configured_proves_nothing() {
+    fn a_commit_is_unproven_without_configured_gates() {
         assert_eq!(prove(&[], &[]).0, GateProof::Unproven);
     }
 
     #[test]
-    fn only_all_configured_checks_together_verify() {
+    fn a_commit_is_verified_only_if_all_gates_pass() {
         let steps = [step(Gate::Lint), step(Gate::Test)];
         let lint = finding(Gate::Lint, GateStatus::Passed);
         let (proof, why) = prove(&steps, std::slice::from_ref(&lint));
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_failure_is_not_the_agents_but_proves_nothing_by_itself() {
+    fn failures_of_the_main_branch_neither_fail_nor_verify_a_commit() {
         let steps = [step(Gate::Lint), step(Gate::Test)];
         let old = [finding(Gate::Lint, GateStatus::FailedBefore), finding(Gate::Test, GateStatus::Passed)];
         assert_eq!(prove(&steps, &old).0, GateProof::Verified);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn every_failure_is_told_with_the_tag_of_its_gate() {
+    fn every_failure_has_the_tag_of_its_gate() {
         let findings = [
             finding(Gate::Test, GateStatus::Failed),
             finding(Gate::Doc, GateStatus::TimedOut),

@@ -1,4 +1,4 @@
-//! Which checks a project has, in the order in which they run.
+//! The gates of a project, in the order in which they run.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use paw_core::config::{Layer, SupervisorConfig, TrustItem};
 use paw_session::trust::TrustRequest;
 use serde::{Deserialize, Serialize};
 
-/// One check. The cheap ones come first.
+/// One gate. Cheap ones come first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gate {
@@ -49,7 +49,7 @@ impl Gate {
         Self::ALL.into_iter().find(|gate| gate.as_str() == name)
     }
 
-    /// The word in brackets that begins a finding of this check.
+    /// The tag at the start of a finding of this gate.
     pub const fn tag(self) -> &'static str {
         match self {
             Self::Fmt | Self::Lint | Self::Build | Self::Test => "[testing]",
@@ -99,15 +99,15 @@ impl fmt::Display for Gate {
     }
 }
 
-/// A check with its command.
+/// A gate with its command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateStep {
     pub gate: Gate,
-    /// A line for `sh`.
+    /// A command line for `sh`.
     pub command: String,
 }
 
-/// Every check that is configured.
+/// All configured gates.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct GatePlan {
     pub steps: Vec<GateStep>,
@@ -115,13 +115,13 @@ pub struct GatePlan {
 }
 
 impl GatePlan {
-    /// The commands that come from the repository's own file, which the user has to approve.
+    /// The commands from the repository's configuration, which the user has to approve.
     pub fn request(&self) -> Option<&TrustRequest> {
         self.request.as_ref()
     }
 }
 
-/// The checks of a configuration. `repository` is the layer that comes from the repository's own file.
+/// The gates of a configuration. `repository` is the layer from the repository's configuration file.
 pub fn plan(config: &SupervisorConfig, repository: &Layer) -> GatePlan {
     let step =
         |gate: Gate| gate.command(config).map(|command| GateStep { gate, command: command.to_owned() });
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn configured_commands_become_steps_in_the_order_of_their_cost() {
+    fn configured_gates_run_in_order_of_cost() {
         let config = SupervisorConfig {
             test_command: Some("cargo test".to_owned()),
             fmt_check_command: Some("cargo fmt --check".to_owned()),
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_repositorys_own_file_says_needs_approval() {
+    fn gates_from_the_repository_need_approval() {
         let repository = layer("[supervisor]\ntest_command = \"make test\"\n");
         let config = SupervisorConfig {
             test_command: Some("make test".to_owned()),

@@ -1,4 +1,4 @@
-//! Results and checkouts that nobody needs any more. Both can be made again, so nothing depends on them.
+//! Deletes old gate results and checkouts. Both can be recreated.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,16 +9,16 @@ use paw_host::files::{self, Access, Lock};
 
 use super::record::GateRecords;
 
-/// Of so many commits a repository remembers results.
+/// The number of commits whose results are kept.
 const MOST_RECORDS: usize = 200;
-/// For so many repositories checkouts are kept.
+/// The number of repositories whose checkouts are kept.
 const MOST_CHECKOUTS: usize = 20;
-/// What was not used for so long is not kept.
+/// Anything unused for longer is deleted.
 const OLDEST: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// Says when a repository's checkouts were last used.
+/// The file whose age is the last use of a repository's checkouts.
 const USED: &str = "used";
 
-/// Deletes what is too old or too much. The results of `current` commits and the checkouts in `keep_in` stay.
+/// Deletes old and excess results and checkouts, except the results of `current` commits and the checkouts in `keep_in`.
 pub(super) fn prune(records: &GateRecords, keep_in: &Path, current: &[&str], now: Timestamp) {
     for dir in find_expired(list_dirs(&records.files().gates(), PawDir::GATE_RESULT), MOST_RECORDS, now) {
         if !current.iter().any(|commit| dir.ends_with(commit)) {
@@ -31,7 +31,7 @@ pub(super) fn prune(records: &GateRecords, keep_in: &Path, current: &[&str], now
     let _ = files::write_atomic(&keep_in.join(USED), now.to_string().as_bytes(), Access::Usual);
     let others = keep_in.parent().map(|all| list_dirs(all, USED)).unwrap_or_default();
     for dir in find_expired(others, MOST_CHECKOUTS, now).iter().filter(|dir| *dir != keep_in) {
-        // Whoever is at work in one holds its lock.
+        // A process that uses a checkout holds its lock.
         let locks = ["branch", "main"].map(|kept| Lock::try_take(&lock_of(&dir.join(kept))));
         if locks.iter().all(|lock| matches!(lock, Ok(Some(_)))) {
             remove(dir);
@@ -41,7 +41,7 @@ pub(super) fn prune(records: &GateRecords, keep_in: &Path, current: &[&str], now
 
 fn remove(dir: &Path) {
     if let Err(error) = fs::remove_dir_all(dir) {
-        tracing::debug!(target: "paw::gates", "{} stays: {error}", dir.display());
+        tracing::debug!(target: "paw::gates", "cannot remove {}: {error}", dir.display());
     }
 }
 
@@ -79,7 +79,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_kept_is_young_few_and_newer_than_all_that_goes(
+        fn prune_keeps_only_the_newest_entries(
             ages in proptest::collection::vec(0..60 * DAY, 0..30), most in 0..20usize
         ) {
             let now = 100 * DAY;
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn old_checkouts_of_others_go_unless_somebody_is_at_work_there() {
+    fn prune_deletes_old_checkouts_that_are_not_locked() {
         let dir = tempfile::tempdir().unwrap();
         let all = dir.path().join("verify");
         let now = paw_host::clock::now();
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn results_that_are_too_old_go_and_the_current_ones_stay() {
+    fn prune_deletes_old_results_but_keeps_current_ones() {
         let dir = tempfile::tempdir().unwrap();
         let records = GateRecords::of(dir.path());
         let now = paw_host::clock::now();

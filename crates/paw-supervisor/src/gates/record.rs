@@ -1,4 +1,4 @@
-//! Results on disk. They belong to a commit: a branch that moves has none.
+//! Gate results on disk, stored by commit.
 
 use std::path::{Path, PathBuf};
 
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::outcome::{GateFinding, GateProof};
 use super::plan::{Gate, GateStep};
 
-/// The layout of the file that this program writes, and the newest it reads.
+/// The format this version writes, and the newest it reads.
 const FORMAT: u32 = 1;
 
-/// What was found about one commit.
+/// The gate results of one commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateRecord {
     pub format: u32,
@@ -36,20 +36,20 @@ impl GateRecord {
         }
     }
 
-    /// Puts findings in the place of older ones of the same gates.
+    /// Adds findings, replacing older ones of the same gates.
     pub(super) fn add(&mut self, findings: Vec<GateFinding>) {
         self.findings.retain(|old| findings.iter().all(|new| new.gate != old.gate));
         self.findings.extend(findings);
         self.findings.sort_by_key(|finding| finding.gate);
     }
 
-    /// What exactly this check found.
+    /// The finding of exactly this gate and command.
     pub(super) fn find(&self, step: &GateStep) -> Option<&GateFinding> {
         self.findings.iter().find(|finding| finding.gate == step.gate && finding.command == step.command)
     }
 }
 
-/// The results of a repository, a directory per commit.
+/// The results of a repository, one directory per commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateRecords {
     files: PawDir,
@@ -64,17 +64,17 @@ impl GateRecords {
         &self.files
     }
 
-    /// Where the result of a commit is.
+    /// The path of a commit's result.
     pub fn file(&self, commit: &str) -> PathBuf {
         self.files.gate_result(commit)
     }
 
-    /// Where what a check prints is kept.
+    /// The path of a gate's output.
     pub(super) fn log(&self, commit: &str, gate: Gate) -> PathBuf {
         self.files.gate_log(commit, gate.as_str())
     }
 
-    /// What is known about a commit. A file that cannot be understood, or that is about another commit, says nothing.
+    /// Reads the result of a commit. A file that cannot be parsed, or that belongs to another commit, is ignored.
     pub fn load(&self, commit: &str) -> Result<Option<GateRecord>, FileError> {
         let text = files::load_text(&self.file(commit))?;
         let record = text.and_then(|text| serde_json::from_str::<GateRecord>(&text).ok());
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_record_is_found_by_its_commit_and_says_nothing_about_another() {
+    fn a_gate_record_is_loaded_only_for_its_commit() {
         let dir = tempfile::tempdir().unwrap();
         let records = GateRecords::of(dir.path());
         let record = GateRecord::new("abc", "feat/x", Timestamp::UNIX_EPOCH);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_or_newer_record_says_nothing() {
+    fn a_damaged_or_newer_gate_record_is_ignored() {
         let dir = tempfile::tempdir().unwrap();
         let records = GateRecords::of(dir.path());
         let newer = GateRecord { format: FORMAT + 1, ..GateRecord::new("abc", "x", Timestamp::UNIX_EPOCH) };

@@ -1,4 +1,4 @@
-//! What a run of the gates reports, and the message about it.
+//! The report of a gate run, and the message about it.
 
 use std::path::PathBuf;
 
@@ -11,17 +11,17 @@ use serde::Serialize;
 use super::governance::GovernanceDocument;
 use super::outcome::{GateFinding, GateProof};
 
-/// What the checks of a branch have shown.
+/// The result of running a branch's gates.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GateReport {
     pub branch: BranchName,
     pub commit: String,
     #[serde(rename = "verdict")]
     pub proof: GateProof,
-    /// Why, unless it is a plain yes or no.
+    /// Why the commit is unproven or the result is void.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The commit of the main branch that failures were compared with.
+    /// The commit of the main branch used for comparison.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
     #[serde(rename = "gates")]
@@ -33,7 +33,7 @@ pub struct GateReport {
 }
 
 impl GateReport {
-    /// Publishes the report about the work of `agent`. Returns whether there was a message and a session to send it to.
+    /// Publishes the report about the work of `agent`. Returns whether a message was sent.
     pub fn publish(&self, agent: AgentId, client: &BrokerClient) -> Result<bool, ClientError> {
         let Some(message) = self.message(agent, client.agent().clone()) else { return Ok(false) };
         match client.publish(&message, clock::now()) {
@@ -47,16 +47,16 @@ impl GateReport {
     pub fn message(&self, agent: AgentId, me: AgentId) -> Option<Message> {
         match self.proof {
             GateProof::Verified => {
-                let mut said = VerifiedMessage::new(agent, me);
+                let mut message = VerifiedMessage::new(agent, me);
                 let gates: Vec<_> = self.findings.iter().map(|finding| finding.gate.as_str()).collect();
-                said.message = Some(format!("passed: {}", gates.join(", ")));
-                said.commit = Some(self.commit.clone());
-                Some(said.into())
+                message.message = Some(format!("passed: {}", gates.join(", ")));
+                message.commit = Some(self.commit.clone());
+                Some(message.into())
             }
             GateProof::Failed => {
-                let mut said = FeedbackMessage::new(agent, me, self.errors.clone());
-                said.extra.payload.insert("commit".to_owned(), self.commit.clone().into());
-                Some(said.into())
+                let mut message = FeedbackMessage::new(agent, me, self.errors.clone());
+                message.extra.payload.insert("commit".to_owned(), self.commit.clone().into());
+                Some(message.into())
             }
             GateProof::Unproven | GateProof::Void => None,
         }

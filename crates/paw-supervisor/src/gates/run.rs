@@ -1,4 +1,4 @@
-//! Checks, each run to its end.
+//! Runs gates one after the other.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,33 +14,33 @@ use super::record::GateRecords;
 use super::stop::StopRequest;
 use super::verify::GateError;
 
-/// How much of what a check prints is kept: its end.
+/// How much of a gate's output is kept, from its end.
 const MOST_BYTES: usize = 4 << 20;
-/// How many of its last lines are told.
+/// How many of its last lines a report contains.
 const TAIL: usize = 12;
 const LONGEST_LINE: usize = 300;
 
-/// What a check printed, both streams in one.
+/// A gate that was run, with its output from both streams.
 pub(super) struct GateRun {
     pub(super) finding: GateFinding,
     pub(super) output: String,
 }
 
-/// A checkout of a commit, and how checks run there.
+/// Runs gates in a checkout of a commit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GateRunner<'a> {
     pub(super) dir: &'a Path,
     pub(super) commit: &'a str,
     pub(super) records: &'a GateRecords,
-    /// How long one check may take.
+    /// The time limit of one gate.
     pub(super) limit: Duration,
-    /// What checks find in their environment, which holds no secrets.
+    /// Environment variables for the gates, besides the harmless ones.
     pub(super) variables: &'a [(String, String)],
     pub(super) stop: &'a StopRequest,
 }
 
 impl GateRunner<'_> {
-    /// Runs checks one after the other, also after a failure, and keeps what they print.
+    /// Runs the gates in order, even after a failure, and stores their output.
     pub(super) fn run(
         &self,
         steps: &[GateStep],
@@ -65,7 +65,7 @@ impl GateRunner<'_> {
             }
             on_line(&plain(&String::from_utf8_lossy(line)));
         })?;
-        // It was ended, and says nothing about the commit.
+        // A gate that was killed says nothing about the commit.
         self.require_running()?;
         let output =
             String::from_utf8_lossy(&printed[printed.len().saturating_sub(MOST_BYTES)..]).into_owned();
@@ -88,7 +88,7 @@ impl GateRunner<'_> {
     }
 }
 
-/// Runs checks in a checkout of `commit` that the caller has made, each for at most `limit`.
+/// Runs gates in the caller's checkout of `commit`, each for at most `limit`.
 pub fn run_gates(
     (dir, commit): (&Path, &str),
     steps: &[GateStep],
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_check_prints_is_kept_and_its_end_told() {
+    fn a_gates_output_is_stored_and_its_tail_reported() {
         let (ran, dir) =
             ran("printf '\\033[31mred\\033[0m\\n'; echo err >&2; exit 3", Duration::from_secs(20));
         assert_eq!(
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_sees_no_secrets_and_what_it_is_given() {
+    fn a_gate_gets_its_variables_but_no_secrets() {
         let (ran, _dir) = ran("echo \"$GIVEN\"; env", Duration::from_secs(20));
         assert!(
             ran.output.starts_with("yes\n") && !ran.output.contains("CARGO_MANIFEST_DIR"),
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_that_takes_too_long_is_ended() {
+    fn a_gate_is_killed_at_its_time_limit() {
         let (ran, _dir) = ran("sleep 600", Duration::from_millis(300));
         assert_eq!(ran.finding.status, GateStatus::TimedOut);
     }

@@ -1,4 +1,4 @@
-//! A request to end checks early.
+//! A request to stop running gates.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,15 +9,15 @@ use paw_core::PawError;
 use paw_host::process::end_time_limited;
 use paw_host::signals::ShutdownSignals;
 
-/// A check may begin at the very moment at which all are ended, so they are ended again after this time.
+/// A gate may start just after all were killed, so the kill is repeated at this interval.
 const AGAIN: Duration = Duration::from_millis(200);
 
-/// Not raised at first. All clones are one.
+/// A flag that all clones share, not raised at first.
 #[derive(Debug, Clone, Default)]
 pub struct StopRequest(Arc<AtomicBool>);
 
 impl StopRequest {
-    /// From here on a signal ends the checks that run and raises the request, and does nothing else by itself.
+    /// From here on a signal raises the request and kills running gates, instead of ending the process.
     pub fn on_signals() -> Result<Self, PawError> {
         let stop = Self::default();
         let raised = stop.clone();
@@ -33,7 +33,7 @@ impl StopRequest {
         self.0.load(Ordering::SeqCst)
     }
 
-    /// Raises it, then ends the checks that run and those that begin, until this process has ended.
+    /// Raises the request and kills running gates until this process exits.
     pub(crate) fn end_checks(&self) {
         self.raise();
         loop {

@@ -1,4 +1,4 @@
-//! Running a branch's checks from beginning to end.
+//! Verifies a branch: runs its gates, compares failures and records the result.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -23,16 +23,16 @@ use super::report::GateReport;
 use super::run::{GateRun, GateRunner};
 use super::stop::StopRequest;
 
-/// GateChecks that could not be run. A check that ran and failed is a [`super::GateFinding`].
+/// Why the gates could not be run. A gate that ran and failed is a [`super::GateFinding`].
 #[derive(Debug, thiserror::Error)]
 pub enum GateError {
-    #[error("no such branch: {0}")]
+    #[error("branch '{0}' does not exist")]
     NoBranch(BranchName),
-    #[error("{} is in the way of a checkout for verification", .0.display())]
+    #[error("cannot create a checkout at {}: the directory is not empty", .0.display())]
     InTheWay(PathBuf),
-    #[error("nothing was checked, because the checkout could not be made ready: {0}")]
+    #[error("cannot prepare the checkout, so no gate was run: {0}")]
     NotReady(String),
-    #[error("interrupted: nothing was proven")]
+    #[error("interrupted: the gates have no result")]
     Interrupted,
     #[error(transparent)]
     Copy(#[from] CopyError),
@@ -48,7 +48,9 @@ impl Diagnostic for GateError {
     fn report(&self) -> ErrorReport {
         let report = |code| ErrorReport::new(code, self);
         match self {
-            Self::NoBranch(_) => report(ErrorCode::InvalidArgument).hint("git branch --list"),
+            Self::NoBranch(_) => {
+                report(ErrorCode::InvalidArgument).hint("git branch --list shows the branches")
+            }
             Self::InTheWay(_) => report(ErrorCode::FailedPrecondition).hint("move it away"),
             Self::NotReady(_) => report(ErrorCode::Internal),
             Self::Interrupted => PawError::UserCancelled.report(),
@@ -60,29 +62,29 @@ impl Diagnostic for GateError {
     }
 }
 
-/// What is to be verified, and how.
+/// What to verify, and how.
 #[derive(Debug, Clone)]
 pub struct GateRequest {
     pub repo: Repo,
     pub branch: BranchName,
-    /// All configured checks, approved.
+    /// All configured gates, approved.
     pub steps: Vec<GateStep>,
-    /// Only these of them; all if empty.
+    /// Run only these gates; all if empty.
     pub only: Vec<Gate>,
-    /// How long one check may take.
+    /// The time limit of one gate.
     pub limit: Duration,
     /// A directory for checkouts that are kept between runs.
     pub keep_in: PathBuf,
     /// What a kept checkout needs besides the files of its commit, approved.
     pub preparation: Preparation,
-    /// What the check of the specs is given.
+    /// The governance documents passed to the gates.
     pub governance: Vec<GovernanceDocument>,
-    /// Once it is raised nothing more is begun, and what checks say that were ended counts for nothing.
+    /// Once raised, no gate is started and the results of killed gates do not count.
     pub stop: StopRequest,
 }
 
 impl GateRequest {
-    /// A kept checkout of a commit, made ready.
+    /// A kept checkout of a commit, prepared.
     pub(super) fn checkout(
         &self,
         name: &str,
@@ -99,7 +101,7 @@ impl GateRequest {
     }
 }
 
-/// Runs the checks of a branch on its tip, compares failures with the main branch, and writes down what was found.
+/// Runs the gates of a branch on its tip, compares failures with the main branch, and records the result.
 pub fn verify(
     request: &GateRequest,
     now: Timestamp,
@@ -147,7 +149,7 @@ pub fn verify(
     })
 }
 
-/// The wanted checks on a clean checkout of the tip, and why they are about nothing that still is, if so.
+/// Runs the requested gates on a clean checkout of the tip. The second value says why the result is void, if it is.
 fn run_on_tip(
     request: &GateRequest,
     tip: &str,
@@ -176,7 +178,7 @@ fn run_on_tip(
     Ok((ran, find_change(request, tip, &checkout)?))
 }
 
-/// What a check finds in its environment beside the harmless variables.
+/// The environment variables of a gate, besides the harmless ones.
 fn variables(
     request: &GateRequest,
     records: &GateRecords,
@@ -195,7 +197,7 @@ fn variables(
     Ok(variables)
 }
 
-/// Why the findings are about nothing that still is, if so.
+/// Why the result is void, if it is: the branch or its worktree changed.
 fn find_change(
     request: &GateRequest,
     tip: &str,
@@ -208,8 +210,6 @@ fn find_change(
     let changed = if checkout.shared { checkout::changes(&checkout.dir)? } else { Vec::new() };
     Ok(changed.first().map(|entry| {
         let path = entry.path.display().to_string();
-        format!(
-            "{path:?} changed in the worktree while its gates ran; the next run uses a checkout of its own"
-        )
+        format!("{path:?} changed in the worktree while its gates ran; the next run uses a separate checkout")
     }))
 }

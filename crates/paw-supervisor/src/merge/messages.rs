@@ -123,8 +123,8 @@ fn ask_for(why: &MergeSkip, branch: &BranchName, base: &BranchName) -> Option<St
             "[merge] {branch} was not merged: it and {base} have diverged. \
              Rebase it (git rebase {base}), resolve the conflicts, and ask for verification again"
         ),
-        MergeSkip::Conflicts { said } => format!(
-            "[merge] {branch} was not merged: it cannot be rebased onto {base} ({said}). \
+        MergeSkip::Conflicts { reason } => format!(
+            "[merge] {branch} was not merged: it cannot be rebased onto {base} ({reason}). \
              Rebase it yourself, resolve the conflicts, and ask for verification again"
         ),
         MergeSkip::NotReady { why } => format!(

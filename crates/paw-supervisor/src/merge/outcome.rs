@@ -57,7 +57,8 @@ pub enum MergeSkip {
     Diverged,
     /// It could not be rebased onto main.
     Conflicts {
-        said: String,
+        #[serde(rename = "said")]
+        reason: String,
     },
     /// It needs a rebase, and its worktree is not ready for one.
     #[serde(rename = "unsettled")]
@@ -84,7 +85,7 @@ impl fmt::Display for MergeSkip {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Diverged => f.write_str("diverged: needs a rebase"),
-            Self::Conflicts { said } => write!(f, "cannot be rebased: {said}"),
+            Self::Conflicts { reason } => write!(f, "cannot be rebased: {reason}"),
             Self::NotReady { why } => write!(f, "not rebased: {why}"),
             Self::Waits { on } => write!(f, "depends on {on}, which was not merged"),
             Self::Unproven { why } => write!(f, "unproven: {why}"),

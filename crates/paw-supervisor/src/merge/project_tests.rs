@@ -97,7 +97,7 @@ impl PlannedMerge {
     }
 }
 
-/// Without a session there is no one to tell.
+/// Without a session the message is dropped.
 fn send(client: &BrokerClient, message: &Message) -> Result<(), PawError> {
     match client.publish(message, clock::now()) {
         Ok(_) | Err(ClientError::NoSession) => Ok(()),

@@ -115,7 +115,7 @@ impl PlannedMerge {
                 match worktree.rebase(&entry.tip, &main)? {
                     Ok(commit) if commit == main => return Ok(MergeOutcome::UpToDate),
                     Ok(commit) => commit,
-                    Err(said) => return skipped(MergeSkip::Conflicts { said }),
+                    Err(reason) => return skipped(MergeSkip::Conflicts { reason }),
                 }
             } else {
                 entry.tip.clone()

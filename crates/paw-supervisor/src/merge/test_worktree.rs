@@ -58,13 +58,13 @@ impl TestWorktree {
             return Ok(Ok(commit));
         }
         let conflicts = self.0.git().line(["diff", "--name-only", "--diff-filter=U"])?;
-        let said = if conflicts.is_empty() {
+        let reason = if conflicts.is_empty() {
             String::from_utf8_lossy(&output.stderr).trim().to_owned()
         } else {
             format!("conflicts in {}", conflicts.lines().collect::<Vec<_>>().join(", "))
         };
         let _ = self.0.git().plumbing(None, ["rebase", "--abort"]).capture().map_err(GitError::from)?;
-        Ok(Err(said))
+        Ok(Err(reason))
     }
 
     /// Saves the commit that is checked out here as a rescue. Returns its ref.

@@ -97,7 +97,7 @@ mod tests {
         }
     }
 
-    fn said(state: AgentActivity) -> StatusMessage {
+    fn status_of(state: AgentActivity) -> StatusMessage {
         let known = ObservedState {
             state,
             since: Timestamp::UNIX_EPOCH,
@@ -113,10 +113,10 @@ mod tests {
     #[test]
     fn a_status_has_a_message_only_if_the_agent_needs_the_user() {
         for state in [AgentActivity::Idle, AgentActivity::Working, AgentActivity::Exited] {
-            let said = said(state);
-            assert_eq!((said.message, said.modified_files), (None, None));
+            let status = status_of(state);
+            assert_eq!((status.message, status.modified_files), (None, None));
         }
-        let waiting = said(AgentActivity::WaitingApproval(ask("cargo publish")));
+        let waiting = status_of(AgentActivity::WaitingApproval(ask("cargo publish")));
         assert_eq!(
             (waiting.status.as_str(), waiting.phase.as_deref()),
             ("waiting", Some("waiting_approval"))
@@ -127,19 +127,19 @@ mod tests {
     #[test]
     fn stalls_go_to_the_supervisor_and_its_own_stalls_to_the_user() {
         for (agent, whom) in [("feat-x", AgentId::SUPERVISOR), (AgentId::SUPERVISOR, AgentId::OPERATOR)] {
-            let Message::Feedback(told) = stalled(&AgentId::new(agent).unwrap(), &Stall::Dead) else {
+            let Message::Feedback(sent) = stalled(&AgentId::new(agent).unwrap(), &Stall::Dead) else {
                 panic!()
             };
-            assert_eq!((told.agent_id.as_str(), told.from.as_str()), (whom, agent));
+            assert_eq!((sent.agent_id.as_str(), sent.from.as_str()), (whom, agent));
         }
     }
 
     #[test]
     fn role_violations_go_to_the_supervisor_and_to_an_agent_that_was_not_refused() {
         for (refused, whom) in [(false, vec!["feat-x", "supervisor"]), (true, vec!["supervisor"])] {
-            let told = out_of_role(&agent(), &RoleViolation { command: "openspec archive".into(), refused });
-            let told: Vec<_> = told.iter().map(|message| message.subject().as_str()).collect();
-            assert_eq!(told, whom);
+            let sent = out_of_role(&agent(), &RoleViolation { command: "openspec archive".into(), refused });
+            let sent: Vec<_> = sent.iter().map(|message| message.subject().as_str()).collect();
+            assert_eq!(sent, whom);
         }
     }
 

@@ -56,8 +56,8 @@ pub(super) fn apply(
                         agent.boot_prompt_problem = None;
                     }
                 };
-                let told = receipts.lock().and_then(|lock| receipts.update(&session, &lock, taken));
-                if let Err(error) = told {
+                let updated = receipts.lock().and_then(|lock| receipts.update(&session, &lock, taken));
+                if let Err(error) = updated {
                     tracing::warn!(target: "paw::monitor", "cannot record that the boot prompt was sent: {error}");
                 }
             }

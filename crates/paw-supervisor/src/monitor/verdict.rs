@@ -57,9 +57,9 @@ pub(super) fn record_manual_approval(
     approved: &ManualApproval,
     at: Timestamp,
 ) -> Result<(), FileError> {
-    let said = ApprovalVerdict::Allow { reason: "approved manually in its pane".to_owned() };
+    let verdict = ApprovalVerdict::Allow { reason: "approved manually in its pane".to_owned() };
     let mut entry =
-        VerdictEntry::new(at, agent.as_str(), &describe(&approved.action.approval_request()), &said);
+        VerdictEntry::new(at, agent.as_str(), &describe(&approved.action.approval_request()), &verdict);
     entry.session = Some(session.to_string());
     let is_same = |known: &VerdictEntry| {
         known.agent == entry.agent

@@ -24,12 +24,12 @@ fn activity(state: &AgentActivity) -> AgentProgress<'_> {
     }
 }
 
-fn told(steps: &[StallStep]) -> Vec<String> {
-    let told = |step: &StallStep| match step {
+fn reports(steps: &[StallStep]) -> Vec<String> {
+    let reports = |step: &StallStep| match step {
         StallStep::Report(stall) => Some(stall.to_string()),
         StallStep::Apply(_) => None,
     };
-    steps.iter().filter_map(told).collect()
+    steps.iter().filter_map(reports).collect()
 }
 
 #[test]
@@ -38,11 +38,11 @@ fn a_working_agent_without_progress_is_reported_once_until_it_progresses() {
     let working = AgentActivity::Working;
     assert_eq!(detector.step(&activity(&working), &limits(), at(60)), []);
     let steps = detector.step(&activity(&working), &limits(), at(1500));
-    assert_eq!(told(&steps), ["working for 25 minutes without progress"]);
+    assert_eq!(reports(&steps), ["working for 25 minutes without progress"]);
     assert_eq!(detector.step(&activity(&working), &limits(), at(1600)), []);
     let moving = AgentProgress { progress: at(1700), ..activity(&working) };
     assert_eq!(detector.step(&moving, &limits(), at(1701)), []);
-    assert_eq!(told(&detector.step(&moving, &limits(), at(4000))).len(), 1, "silent again");
+    assert_eq!(reports(&detector.step(&moving, &limits(), at(4000))).len(), 1, "silent again");
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn a_large_conversation_is_reported_once_and_again_after_it_shrank() {
     let mut detector = StallDetector::default();
     assert_eq!(detector.step(&sized(250_000), &limits(), at(1)), []);
     let steps = detector.step(&sized(251_900), &limits(), at(2));
-    assert_eq!(told(&steps), ["its conversation grew to 251k tokens"]);
+    assert_eq!(reports(&steps), ["its conversation grew to 251k tokens"]);
     assert_eq!(detector.step(&sized(260_000), &limits(), at(3)), []);
     assert_eq!(detector.step(&sized(20_000), &limits(), at(4)), []);
     assert_eq!(detector.step(&sized(260_000), &limits(), at(5)).len(), 1);
@@ -91,7 +91,7 @@ fn a_command_loop_is_reported_once() {
     let looping = |times| AgentProgress { repeats: ("cargo test", times), ..activity(&working) };
     assert_eq!(detector.step(&looping(5), &limits(), at(1)), []);
     let steps = detector.step(&looping(6), &limits(), at(2));
-    assert_eq!(told(&steps), ["ran the same command 6 times in a row: cargo test"]);
+    assert_eq!(reports(&steps), ["ran the same command 6 times in a row: cargo test"]);
     assert_eq!(detector.step(&looping(7), &limits(), at(3)), []);
 }
 
@@ -100,13 +100,13 @@ fn an_exited_cli_is_reported_once_unless_it_restarts_at_once() {
     let mut detector = StallDetector::default();
     assert_eq!(detector.step(&activity(&AgentActivity::Exited), &limits(), at(5)), []);
     assert_eq!(
-        told(&detector.step(&activity(&AgentActivity::Exited), &limits(), at(10))),
+        reports(&detector.step(&activity(&AgentActivity::Exited), &limits(), at(10))),
         ["its CLI exited"]
     );
     assert_eq!(detector.step(&activity(&AgentActivity::Exited), &limits(), at(99)), []);
     assert_eq!(detector.step(&activity(&AgentActivity::Idle), &limits(), at(100)), []);
     let again = AgentProgress { since: at(200), ..activity(&AgentActivity::Exited) };
-    assert_eq!(told(&detector.step(&again, &limits(), at(211))).len(), 1);
+    assert_eq!(reports(&detector.step(&again, &limits(), at(211))).len(), 1);
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn a_rate_limit_is_reported_with_its_reset_and_resumed_once() {
     let mut detector = StallDetector::default();
     let limited = AgentActivity::RateLimited { resets: Some("in 2h".into()) };
     let steps = detector.step(&activity(&limited), &limits(), at(1));
-    assert_eq!(told(&steps), ["rate-limited, resets in 2h; git paw resumes it then"]);
+    assert_eq!(reports(&steps), ["rate-limited, resets in 2h; git paw resumes it then"]);
     assert_eq!(detector.step(&activity(&limited), &limits(), at(7202)), []);
     assert_eq!(detector.step(&activity(&limited), &limits(), at(7204)), [StallStep::Apply(Remedy::Resume)]);
     assert_eq!(detector.step(&activity(&limited), &limits(), at(99_999)), []);
@@ -164,7 +164,7 @@ fn a_rate_limit_is_reported_with_its_reset_and_resumed_once() {
 fn a_reset_at_a_time_of_day_gets_one_minute_of_margin() {
     let mut detector = StallDetector::default();
     let limited = AgentActivity::RateLimited { resets: Some("1am".into()) };
-    assert_eq!(told(&detector.step(&activity(&limited), &limits(), at(1))).len(), 1);
+    assert_eq!(reports(&detector.step(&activity(&limited), &limits(), at(1))).len(), 1);
     assert_eq!(detector.step(&activity(&limited), &limits(), at(3659)), []);
     assert_eq!(detector.step(&activity(&limited), &limits(), at(3660)), [StallStep::Apply(Remedy::Resume)]);
 }
@@ -175,7 +175,7 @@ fn a_rate_limit_is_reported_with_a_reset_time_drawn_later() {
     assert_eq!(detector.step(&activity(&AgentActivity::RateLimited { resets: None }), &limits(), at(1)), []);
     let limited = AgentActivity::RateLimited { resets: Some("3pm".into()) };
     let steps = detector.step(&activity(&limited), &limits(), at(2));
-    assert_eq!(told(&steps), ["rate-limited until 3pm; git paw resumes it then"]);
+    assert_eq!(reports(&steps), ["rate-limited until 3pm; git paw resumes it then"]);
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn a_second_rate_limit_is_reported_and_resumed_again() {
     let again = AgentProgress { since: at(20), ..activity(&limited) };
     assert_eq!(detector.step(&activity(&limited), &limits(), at(0)).len(), 1);
     assert_eq!(detector.step(&activity(&limited), &limits(), at(13)), [StallStep::Apply(Remedy::Resume)]);
-    assert_eq!(told(&detector.step(&again, &limits(), at(20))).len(), 1);
+    assert_eq!(reports(&detector.step(&again, &limits(), at(20))).len(), 1);
     assert_eq!(detector.step(&again, &limits(), at(33)), [StallStep::Apply(Remedy::Resume)]);
 }
 
@@ -214,7 +214,7 @@ proptest! {
     ) {
         let mut detector = StallDetector::default();
         let mut now = 0;
-        let mut said = Vec::new();
+        let mut reported = Vec::new();
         for step in times {
             now += step;
             let activity = AgentProgress {
@@ -223,8 +223,8 @@ proptest! {
             for step in detector.step(&activity, &limits(), at(now)) {
                 match step {
                     StallStep::Report(stall) => {
-                        prop_assert!(!said.contains(&stall.kind()), "{stall} twice");
-                        said.push(stall.kind());
+                        prop_assert!(!reported.contains(&stall.kind()), "{stall} twice");
+                        reported.push(stall.kind());
                     }
                     StallStep::Apply(Remedy::Send) => prop_assert!(ours && state == AgentActivity::Idle),
                     StallStep::Apply(Remedy::Resume) => prop_assert_eq!(state.name(), "rate_limited"),

@@ -1,4 +1,4 @@
-//! The lock that a process holds while it stands in for a session's supervisor.
+//! The lock that a process holds while it takes the supervisor's place in a session.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -8,18 +8,18 @@ use paw_core::paths::PawDir;
 use paw_core::{Receipt, SessionMode};
 use paw_host::files::{FileError, Lock};
 
-/// Others only look whether the lock is held, and let go of it at once.
+/// Other processes take the lock only briefly, to see whether it is held.
 const TRIES: u32 = 20;
 const BETWEEN_TRIES: Duration = Duration::from_millis(25);
 
-/// This process attends to the session until this is dropped.
+/// Held while this process supervises the session.
 #[derive(Debug)]
 pub struct AttendantLock {
     _lock: Lock,
 }
 
 impl AttendantLock {
-    /// Nothing if another process holds it already.
+    /// `None` if another process holds it.
     pub fn take(common_dir: &Path) -> Result<Option<Self>, FileError> {
         for _ in 0..TRIES {
             if let Some(lock) = Lock::try_take(&file(common_dir))? {
@@ -31,13 +31,13 @@ impl AttendantLock {
     }
 }
 
-/// Whether a process holds it now.
+/// Whether a process holds the lock.
 pub fn is_held(common_dir: &Path) -> bool {
     let file = file(common_dir);
     file.exists() && Lock::try_take(&file).is_ok_and(|lock| lock.is_none())
 }
 
-/// Whether a session is supervised: by a supervisor of its own, or by a process in its place.
+/// Whether a session is supervised, by its supervisor or by a process in its place.
 pub fn is_supervised(receipt: &Receipt, common_dir: &Path) -> bool {
     receipt.mode == SessionMode::Supervisor || is_held(common_dir)
 }
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_one_process_attends_to_a_session_at_a_time() {
+    fn only_one_process_holds_the_attendant_lock() {
         let dir = tempfile::tempdir().unwrap();
         assert!(!is_held(dir.path()));
         let lock = AttendantLock::take(dir.path()).unwrap().unwrap();

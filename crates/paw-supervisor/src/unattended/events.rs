@@ -1,4 +1,4 @@
-//! Everything that can happen while a session is followed, in one queue.
+//! The events of a followed session, in one queue.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -18,18 +18,18 @@ use paw_session::lifecycle::Session;
 use super::refs;
 use crate::gates::{GateError, GateReport, StopRequest};
 
-/// How long gates may take to end when the time is over.
+/// How long to wait for running gates after the time limit.
 const LAST_WAIT: Duration = Duration::from_secs(10);
 
-/// Something that happened.
+/// An event of a followed session.
 #[derive(Debug)]
 pub(super) enum UnattendedEvent {
     Said(Box<StoredMessage>),
-    /// Nothing was said for a while.
+    /// No message arrived for a while.
     Quiet,
-    /// A branch may be elsewhere than before.
+    /// A branch may have moved.
     Moved,
-    /// Gates have run; nothing if there was nothing to run them on.
+    /// Gates have run; `None` if the branch had no commits.
     Checked {
         agent: AgentId,
         outcome: Box<Result<Option<GateReport>, GateError>>,
@@ -38,7 +38,7 @@ pub(super) enum UnattendedEvent {
     TimeOver,
 }
 
-/// The queue, and how much time is left.
+/// The queue and the time limit.
 #[derive(Debug)]
 pub(super) struct EventQueue {
     sender: Sender<UnattendedEvent>,
@@ -64,7 +64,7 @@ impl EventQueue {
         let common_dir = &session.repo.common_dir;
         let (moving, moves) = (Arc::new(AtomicBool::new(false)), sender.clone());
         let is_moving = Arc::clone(&moving);
-        // git touches several files for one commit: one event is enough until the branches are looked at.
+        // git writes several files per commit; one event is enough until the branches are read.
         let watcher = refs::watch(common_dir, move || {
             if !is_moving.swap(true, Ordering::SeqCst) {
                 let _ = moves.send(UnattendedEvent::Moved);
@@ -72,28 +72,28 @@ impl EventQueue {
         });
         let id = SessionId::new(&session.receipt.session_id());
         let client = BrokerClient::new(common_dir, config.clone(), ClientIdentity::default(), Some(id))?;
-        let said = sender.clone();
+        let messages = sender.clone();
         thread::spawn(move || {
             let each = |heard: ListenEvent<'_>| {
                 let event = match heard {
                     ListenEvent::Message(stored) => UnattendedEvent::Said(Box::new(stored.clone())),
                     ListenEvent::Idle => UnattendedEvent::Quiet,
                 };
-                if said.send(event).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+                if messages.send(event).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             };
             if let Err(error) = client.listen(0, each) {
-                tracing::warn!(target: "paw::unattended", "the session cannot be heard any more: {error}");
+                tracing::warn!(target: "paw::unattended", "lost the connection to the broker: {error}");
             }
         });
         Ok(Self { sender, receiver, stop, watch: Stopwatch::start(), limit, moving, _watcher: watcher })
     }
 
-    /// For a thread that has something to report when it ends.
+    /// A sender for a thread that reports its result.
     pub(super) fn sender(&self) -> Sender<UnattendedEvent> {
         self.sender.clone()
     }
 
-    /// The next event, or nothing after `pause`.
+    /// The next event, or `None` after `pause`.
     pub(super) fn wait(&self, pause: Option<Duration>) -> Option<UnattendedEvent> {
         let left = self.watch.remaining(self.limit);
         if left.is_zero() {
@@ -106,7 +106,7 @@ impl EventQueue {
         event
     }
 
-    /// Gates that are under way end with the time, or were ended; they are waited for, so that nothing of them is left.
+    /// Waits for running gates to stop, so that none of their processes is left.
     pub(super) fn wait_for_gates(&self) {
         let watch = Stopwatch::start();
         while !watch.remaining(LAST_WAIT).is_zero() {
@@ -118,12 +118,12 @@ impl EventQueue {
         }
     }
 
-    /// How long something may take that is begun now.
+    /// The time left.
     pub(super) fn remaining(&self) -> Duration {
         self.watch.remaining(self.limit)
     }
 
-    /// Raised once a signal asks this process to end.
+    /// Raised when a signal asks this process to stop.
     pub(super) fn stop(&self) -> &StopRequest {
         &self.stop
     }
@@ -133,7 +133,7 @@ impl EventQueue {
     }
 }
 
-/// From here on Ctrl+C is an event like others, and ends the checks that run.
+/// From here on Ctrl+C is an event, and kills running gates.
 fn catch_signals(events: Sender<UnattendedEvent>, stop: StopRequest) -> Result<(), PawError> {
     let interrupt = move || {
         stop.raise();

@@ -1,21 +1,22 @@
-//! What a failing agent is told in its pane. Pure.
+//! The prompt for an agent whose gates fail. Pure.
 
-use paw_core::text;
+use paw_core::text::{self, plural};
 
-/// More than this of what gates have printed is left to the agent's inbox.
+/// The longest excerpt of gate output in the prompt; the inbox has all of it.
 const LONGEST: usize = 4000;
 
-/// The prompt for an agent whose gates fail. `left`: how often it may still try after this.
+/// The prompt for an agent whose gates fail. `left` is the number of attempts after the next one.
 pub(super) fn fix_prompt(commit: &str, errors: &[String], left: u32) -> String {
     let commit = text::short_commit(commit);
-    let said: String = errors.iter().flat_map(|error| ["- ", error.as_str(), "\n"]).collect();
-    let said = text::truncate_chars(said.trim_end(), LONGEST);
-    let again = match left {
-        0 => "This is the last time that it is checked.".to_owned(),
-        1 => "It is checked again then, once more if it still fails.".to_owned(),
-        left => format!("It is checked again then, {left} times more if it still fails."),
+    let output: String = errors.iter().flat_map(|error| ["- ", error.as_str(), "\n"]).collect();
+    let output = text::truncate_chars(output.trim_end(), LONGEST);
+    let attempts = match left {
+        0 => "This is your last attempt.".to_owned(),
+        left => format!("If it fails again, you have {} left.", plural(left, "attempt")),
     };
-    format!("Your commit {commit} was checked, and does not pass:\n{said}\nMend this and commit. {again}")
+    format!(
+        "Your commit {commit} does not pass its gates:\n{output}\nFix this and commit; git paw checks it again. {attempts}"
+    )
 }
 
 #[cfg(test)]
@@ -23,14 +24,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_failure_is_told_and_a_flood_is_cut() {
+    fn fix_prompt_lists_every_failure_and_truncates_long_output() {
         let text = fix_prompt("0123456789abcdef", &["[testing] a".to_owned(), "[doc audit] b".to_owned()], 1);
         assert_eq!(
             text,
-            "Your commit 0123456789 was checked, and does not pass:\n- [testing] a\n- [doc audit] b\n\
-             Mend this and commit. It is checked again then, once more if it still fails."
+            "Your commit 0123456789 does not pass its gates:\n- [testing] a\n- [doc audit] b\n\
+             Fix this and commit; git paw checks it again. If it fails again, you have 1 attempt left."
         );
         let flood = fix_prompt("é", &["é".repeat(100_000)], 0);
-        assert!(flood.chars().count() < LONGEST + 200 && flood.ends_with("checked."), "{flood:.60}");
+        assert!(flood.chars().count() < LONGEST + 200 && flood.ends_with("attempt."), "{flood:.60}");
     }
 }

@@ -1,11 +1,11 @@
-//! Whose verified work can be merged. Pure.
+//! Which verified branches can be merged. Pure.
 
 use paw_core::AgentId;
 
 use crate::merge::order::MergeDependency;
 
-/// Those whose work waits for nothing that is not verified, and the others, each with whom it waits for. `edges` to
-/// somebody who is not of the session count for nothing.
+/// Splits the verified agents into those whose dependencies are verified, and the others, each with the agent it waits
+/// for. Dependencies outside of the session are ignored.
 pub fn mergeable(
     verified: &[AgentId],
     session: &[AgentId],
@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn work_that_waits_for_unverified_work_stays_out_and_so_does_what_waits_for_it() {
+    fn work_that_depends_on_unverified_work_is_not_mergeable() {
         let session = ids(&["a", "b", "c", "d"]);
         let edges = [edge("b", "a"), edge("c", "b"), edge("d", "supervisor")];
         let (able, waiting) = mergeable(&ids(&["b", "c", "d"]), &session, &edges);

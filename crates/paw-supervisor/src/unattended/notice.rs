@@ -1,4 +1,4 @@
-//! What is worth a line while a session is followed.
+//! Lines shown while a session is followed.
 
 use paw_core::text::{self, short_commit};
 use std::sync::Arc;
@@ -6,22 +6,22 @@ use std::sync::Arc;
 use super::workers::WorkJudgement;
 use crate::gates::{GateProof, GateReport};
 
-/// How good the news is.
+/// The tone of a notice, for its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoticeTone {
-    /// Something begins.
+    /// Something starts.
     Started,
-    /// Of little weight.
+    /// Not important.
     Routine,
     Good,
     Doubtful,
     Bad,
 }
 
-/// One line, for a person who looks on.
+/// One line for the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgressNotice<'a> {
-    /// About the agent of a branch: a word, and more where there is more to say.
+    /// About the agent of a branch: a word and details.
     Agent {
         branch: &'a str,
         tone: NoticeTone,
@@ -30,14 +30,14 @@ pub enum ProgressNotice<'a> {
     },
     Note(&'a str),
     Warning(&'a str),
-    /// A line that a gate prints right now.
+    /// A line of a gate's output.
     Progress(&'a str),
 }
 
-/// Takes notices, from any thread.
+/// Receives notices from any thread.
 pub type NotifyFn = Arc<dyn Fn(ProgressNotice<'_>) + Send + Sync>;
 
-/// What a report of the gates says about an agent's work.
+/// The judgement of a gate report.
 pub(super) fn judgement(report: &GateReport) -> WorkJudgement {
     let commit = report.commit.clone();
     let why = report.reason.clone().unwrap_or_default();
@@ -49,7 +49,7 @@ pub(super) fn judgement(report: &GateReport) -> WorkJudgement {
     }
 }
 
-/// How a judgement is shown: its tone, its word, and the detail.
+/// How a judgement is shown: tone, word and details.
 pub(super) fn describe(judgement: &WorkJudgement) -> (NoticeTone, &'static str, String) {
     match judgement {
         WorkJudgement::Verified { commit } => (NoticeTone::Good, "verified", short_commit(commit).to_owned()),
@@ -59,12 +59,12 @@ pub(super) fn describe(judgement: &WorkJudgement) -> (NoticeTone, &'static str, 
         }
         WorkJudgement::Unproven { why, .. } => (NoticeTone::Doubtful, "unproven", why.clone()),
         WorkJudgement::Void => (NoticeTone::Routine, "moved while its gates ran", String::new()),
-        WorkJudgement::Nothing => (NoticeTone::Doubtful, "has committed nothing", String::new()),
+        WorkJudgement::Nothing => (NoticeTone::Doubtful, "no commits", String::new()),
         WorkJudgement::NotRun { why } => (NoticeTone::Bad, "not checked", why.clone()),
     }
 }
 
-/// A text that an agent wrote, on one line.
+/// An agent's text on one line.
 pub(super) fn plain(words: &str) -> String {
     text::reveal(&text::truncate_chars(words, 300))
 }

@@ -1,21 +1,21 @@
-//! What became of an agent's work.
+//! The result of an agent's work.
 
 use std::fmt;
 
-/// How it ended, as far as it did.
+/// The result of an agent's work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentOutcome {
     /// Its gates pass on this commit.
     Verified { commit: String },
-    /// Its gates fail, and it has had its chances.
+    /// Its gates fail, and it has no attempts left.
     Failed { commit: String, errors: Vec<String> },
-    /// Nothing speaks against this commit, and nothing for it.
+    /// No gate failed on this commit, and none proves it.
     Unproven { commit: String, why: String },
-    /// It waits for something that only a person can give.
+    /// It waits for the user.
     Parked { why: String },
-    /// It came to an end without a commit.
+    /// It finished without a commit.
     Nothing { why: String },
-    /// It was still at work.
+    /// It was still working.
     Unfinished { why: String },
 }
 
@@ -45,14 +45,14 @@ impl AgentOutcome {
     }
 }
 
-/// What is behind the word, in one line.
+/// The details of the result, on one line.
 impl fmt::Display for AgentOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Verified { .. } => f.write_str("its gates pass"),
+            Self::Verified { .. } => f.write_str("gates pass"),
             Self::Failed { errors, .. } => {
                 let first = errors.first().and_then(|error| error.lines().next());
-                f.write_str(first.unwrap_or("its gates fail"))
+                f.write_str(first.unwrap_or("gates fail"))
             }
             Self::Unproven { why, .. }
             | Self::Parked { why }

@@ -1,11 +1,11 @@
-//! Branches that move, noticed when it happens: a commit that was made past our hook is told by nobody.
+//! Watches for branches that move, because not every commit is reported by a message.
 
 use std::path::Path;
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-/// Calls `moved` after any branch of a repository may have moved, for as long as what is returned lives. Nothing where
-/// the system cannot watch.
+/// Calls `moved` when a branch of the repository may have moved, until the returned watcher is dropped. `None` if the
+/// directory cannot be watched.
 pub fn watch(common_dir: &Path, moved: impl Fn() + Send + 'static) -> Option<RecommendedWatcher> {
     let top = common_dir.to_path_buf();
     let on_event = move |event: notify::Result<notify::Event>| {
@@ -26,7 +26,7 @@ pub fn watch(common_dir: &Path, moved: impl Fn() + Send + 'static) -> Option<Rec
     Some(watcher)
 }
 
-/// Whether git keeps branches there. A lock is not the thing itself.
+/// Whether git stores branches in this file. Lock files do not count.
 fn is_ref(common_dir: &Path, path: &Path) -> bool {
     let Ok(name) = path.strip_prefix(common_dir) else { return false };
     let kept =
@@ -43,11 +43,11 @@ mod tests {
 
     use super::*;
 
-    /// Longer than any machine is busy.
+    /// Long enough for a busy machine.
     const PATIENCE: Duration = Duration::from_mins(1);
 
     #[test]
-    fn a_commit_in_a_linked_worktree_is_noticed_wherever_git_keeps_branches() {
+    fn ref_watcher_notices_commits_in_loose_and_packed_refs() {
         let sandbox = Sandbox::new();
         let repo = sandbox.repo("app");
         repo.git(["worktree", "add", "--quiet", "-b", "feat/deep/x", "../app-x"]);
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn only_files_that_branches_are_kept_in_count() {
+    fn ref_watcher_ignores_files_without_branches() {
         let is_ref = |name: &str| is_ref(Path::new("/r/.git"), &Path::new("/r/.git").join(name));
         for name in ["packed-refs", "refs/heads/feat/x", "reftable/0x1.ref"] {
             assert!(is_ref(name), "{name}");

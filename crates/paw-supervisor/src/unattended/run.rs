@@ -1,4 +1,4 @@
-//! An unattended session, followed until every agent in it has finished or the time is over.
+//! Follows an unattended session until every agent has finished or the time limit is reached.
 
 use std::time::Duration;
 
@@ -13,18 +13,18 @@ use super::session::{UnattendedContext, UnattendedSession};
 use super::summary::{UnattendedEnd, UnattendedSummary};
 use super::{AttendantLock, UnattendedStep, Workers};
 
-/// How a session is followed.
+/// Options for following a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnattendedOptions {
-    /// How long it may take.
+    /// The time limit.
     pub limit: Duration,
-    /// How often an agent may fix what fails.
+    /// Fix attempts per agent.
     pub chances: u32,
-    /// Merge what is verified at the end.
+    /// Whether to merge verified work at the end.
     pub merge: bool,
 }
 
-/// Follows a running session and attends to its agents in the supervisor's place.
+/// Follows a running session in the supervisor's place.
 pub fn follow(
     options: UnattendedOptions,
     context: UnattendedContext<'_>,
@@ -33,14 +33,14 @@ pub fn follow(
     let receipt = &session.receipt;
     if !receipt.has_broker() {
         return Err(PawError::SessionError(format!(
-            "session '{}' has no broker, so nobody can be followed\n\
-             hint: git paw purge, then git paw start --unattended makes one that has",
+            "session '{}' has no broker, which an unattended session requires\n\
+             hint: run 'git paw purge', then 'git paw start --unattended'",
             receipt.session_name
         )));
     }
     let Some(lock) = AttendantLock::take(&session.repo.common_dir)? else {
         return Err(PawError::SessionError(
-            "another git paw start --unattended looks after this session already".to_owned(),
+            "another 'git paw start --unattended' is already following this session".to_owned(),
         ));
     };
     let events = EventQueue::listen(session, &context.checks.config.broker, options.limit)?;
@@ -54,7 +54,7 @@ pub fn follow(
         format_duration(options.limit),
     )));
     let end = until_the_end(&mut workers, &mut attended, &events)?;
-    // The agents' results are reported even where the merge failed.
+    // Report the agents' results even if the merge failed.
     let (merged, merge_error) = match end {
         UnattendedEnd::Complete if options.merge => match attended.merge(&workers, &events) {
             Ok(merged) => (merged, None),
@@ -112,7 +112,7 @@ fn until_the_end(
             Some(UnattendedEvent::Quiet) if !attended.is_session_there()? => {
                 return Ok(UnattendedEnd::SessionGone);
             }
-            // The broker has nothing to say, or an agent's time is over.
+            // No message for a while, or an agent's wait is over: check all branches.
             Some(UnattendedEvent::Quiet | UnattendedEvent::Moved) | None => attended.look_at_all(workers)?,
         }
     }
@@ -122,7 +122,7 @@ fn pause(now: Timestamp, until: Option<Timestamp>) -> Option<Duration> {
     until.map(|until| until.duration_since(now).try_into().unwrap_or_default())
 }
 
-/// A duration as people say it.
+/// Formats a duration: `45s`, `3m 20s`, `4h 0m`.
 pub fn format_duration(took: Duration) -> String {
     let (hours, minutes, seconds) = (took.as_secs() / 3600, took.as_secs() / 60 % 60, took.as_secs() % 60);
     match (hours, minutes) {

@@ -1,4 +1,4 @@
-//! What is done for the agents of an unattended session: their work is checked, they are told, it is merged.
+//! Acts for the agents of an unattended session: checks their work, publishes the results, merges.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -23,7 +23,7 @@ use crate::merge::project_tests::{self, ProjectTests};
 use crate::merge::{self, MergeMember, Verifications};
 use crate::sweep;
 
-/// What following a session needs.
+/// What it takes to follow a session.
 pub struct UnattendedContext<'a> {
     pub session: &'a Session,
     pub checks: GateChecks,
@@ -43,13 +43,13 @@ impl std::fmt::Debug for UnattendedContext<'_> {
 pub(super) struct UnattendedSession<'a> {
     pub(super) members: Vec<MergeMember>,
     context: UnattendedContext<'a>,
-    /// How often each agent may fix what fails.
+    /// Fix attempts per agent.
     chances: u32,
-    /// Where each branch was when it was last looked at.
+    /// The last known tip of each branch.
     tips: BTreeMap<AgentId, Option<String>>,
 }
 
-/// How long a gate may take, if the time is not over before.
+/// The time limit of one gate.
 const GATE_LIMIT: Duration = Duration::from_mins(30);
 
 impl<'a> UnattendedSession<'a> {
@@ -69,7 +69,7 @@ impl<'a> UnattendedSession<'a> {
         Ok(self.context.session.repo.git().find_object(&branch.full_ref(), "commit")?)
     }
 
-    /// Takes in a message. A branch that has moved with it is noticed, whether or not the message says so.
+    /// Applies a message, and checks whether its agent's branch moved.
     pub(super) fn record(&mut self, stored: &StoredMessage, workers: &mut Workers) -> Result<(), PawError> {
         self.tell_of(stored);
         workers.record(stored);
@@ -82,7 +82,7 @@ impl<'a> UnattendedSession<'a> {
         }
     }
 
-    /// Looks at every branch: no message tells of a commit that was made by hand, or past our hook.
+    /// Checks every branch, because not every commit is reported by a message.
     pub(super) fn look_at_all(&mut self, workers: &mut Workers) -> Result<(), PawError> {
         self.members.clone().iter().try_for_each(|member| self.look_at(member, workers))
     }
@@ -101,12 +101,12 @@ impl<'a> UnattendedSession<'a> {
         member.map_or(agent.as_str(), |member| member.branch.as_str())
     }
 
-    /// One line about an agent.
+    /// Shows one line about an agent.
     fn note(&self, agent: &AgentId, tone: NoticeTone, word: &str, detail: &str) {
         (self.context.notify)(ProgressNotice::Agent { branch: self.branch_of(agent), tone, word, detail });
     }
 
-    /// One line about a message that is worth one.
+    /// Shows one line about an important message.
     fn tell_of(&self, stored: &StoredMessage) {
         match &stored.message {
             Message::Artifact(artifact) => {
@@ -123,7 +123,7 @@ impl<'a> UnattendedSession<'a> {
             }
             Message::Blocked(blocked) => {
                 let needs = format!("{} from {}", plain(&blocked.needs), blocked.from);
-                self.note(&blocked.agent_id, NoticeTone::Doubtful, "waits for", &needs);
+                self.note(&blocked.agent_id, NoticeTone::Doubtful, "waiting for", &needs);
             }
             Message::Status(status)
                 if status.phase.is_some() && status.extra.payload.contains_key("source") =>
@@ -139,12 +139,12 @@ impl<'a> UnattendedSession<'a> {
         }
     }
 
-    /// Whether the session still runs.
+    /// Whether the session is still running.
     pub(super) fn is_session_there(&self) -> Result<bool, PawError> {
         Ok(self.context.session.find_window()?.is_some())
     }
 
-    /// Runs the gates on a branch, in a thread of their own.
+    /// Runs the gates on a branch in a new thread.
     pub(super) fn verify(
         &self,
         agent: AgentId,
@@ -171,7 +171,7 @@ impl<'a> UnattendedSession<'a> {
         Ok(())
     }
 
-    /// Whether a branch has a commit that main does not have.
+    /// Whether a branch has commits that main lacks.
     fn has_work(&self, branch: &BranchName) -> Result<bool, PawError> {
         let git = self.context.session.repo.git();
         let Some(main) = git.find_default_branch()? else { return Ok(true) };
@@ -180,7 +180,7 @@ impl<'a> UnattendedSession<'a> {
         Ok(first.is_some_and(|first| !first.is_empty()))
     }
 
-    /// Takes in what the gates have found, tells the session, and the agent if it may fix it.
+    /// Applies a gate result, publishes it, and sends it to the agent if it has attempts left.
     pub(super) fn judge(
         &mut self,
         workers: &mut Workers,
@@ -188,14 +188,14 @@ impl<'a> UnattendedSession<'a> {
         outcome: &Result<Option<GateReport>, GateError>,
         events: &EventQueue,
     ) -> Result<(), PawError> {
-        // The gates were ended, so what they have found does not count.
+        // The gates were killed, so their result does not count.
         if events.stop().is_raised() {
             return Ok(());
         }
         let judgement = match outcome {
             Ok(Some(report)) => judgement(report),
             Ok(None) => WorkJudgement::Nothing,
-            Err(error) => WorkJudgement::NotRun { why: format!("its gates could not be run: {error}") },
+            Err(error) => WorkJudgement::NotRun { why: format!("cannot run its gates: {error}") },
         };
         let (tone, word, why) = describe(&judgement);
         self.note(agent, tone, word, &why);
@@ -214,7 +214,7 @@ impl<'a> UnattendedSession<'a> {
         Ok(())
     }
 
-    /// Tells the session what the gates have found.
+    /// Publishes a gate report.
     fn publish(&self, report: &GateReport) {
         let agent = merge::agent_of(&self.members, &report.branch);
         if let Err(error) = report.publish(agent, &self.context.client) {
@@ -222,7 +222,7 @@ impl<'a> UnattendedSession<'a> {
         }
     }
 
-    /// Types what is to be fixed into the agent's pane. An agent without a pane finds it in its inbox.
+    /// Types the fix prompt into the agent's pane. Without a pane, the agent finds the report in its inbox.
     fn ask_to_fix(&self, agent: &AgentId, text: &str) -> Result<(), PawError> {
         let session = self.context.session;
         let swept = sweep::sweep(session, clock::now())?;
@@ -233,18 +233,18 @@ impl<'a> UnattendedSession<'a> {
         let patience = DeliveryOptions::default().with_config(self.context.checks.config.clis.get(&cli));
         let (tmux, text, notify) = (session.tmux.clone(), text.to_owned(), self.context.notify.clone());
         let who = self.branch_of(agent).to_owned();
-        // It waits until the CLI listens.
+        // `deliver` waits until the CLI is idle.
         thread::spawn(move || {
             if let Err(error) = deliver(&tmux, &pane, cli::descriptor(&cli), &text, patience) {
                 let message = error.report().message;
                 let first = message.lines().next().unwrap_or_default();
-                notify(ProgressNotice::Warning(&format!("cannot tell {who} what to fix: {first}")));
+                notify(ProgressNotice::Warning(&format!("cannot send the fix prompt to {who}: {first}")));
             }
         });
         Ok(())
     }
 
-    /// Whether a branch is no longer where it was verified: it was moved without a message.
+    /// Whether a verified branch has moved without a message.
     pub(super) fn find_moved(&self, workers: &mut Workers) -> Result<bool, PawError> {
         let mut moved = Vec::new();
         for (agent, branch, commit) in workers.verified() {
@@ -259,7 +259,7 @@ impl<'a> UnattendedSession<'a> {
         Ok(!moved.is_empty())
     }
 
-    /// Merges what is verified and waits for nothing that is not. Nothing if there is nothing, or it was interrupted.
+    /// Merges the verified branches whose dependencies are verified. `None` if there are none, or it was interrupted.
     pub(super) fn merge(
         &self,
         workers: &Workers,

@@ -1,4 +1,4 @@
-//! What became of an unattended session.
+//! The result of an unattended session.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use super::AgentOutcome;
 use crate::merge;
 
-/// Why following it has ended.
+/// Why following the session stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnattendedEnd {
-    /// Every agent has finished, one way or another.
+    /// Every agent has finished.
     Complete,
     TimeOver,
     Interrupted,
-    /// The session was ended.
+    /// The session was stopped.
     SessionGone,
 }
 
@@ -38,7 +38,7 @@ pub struct UnattendedSummary {
     pub outcomes: Vec<(AgentId, BranchName, AgentOutcome)>,
     pub questions: Vec<(AgentId, String)>,
     pub merged: Option<merge::MergeReport>,
-    /// Why there is no merge, or not a whole one.
+    /// Why the merge failed, if it did.
     pub merge_error: Option<String>,
     pub wanted_merge: bool,
 }
@@ -48,14 +48,14 @@ impl UnattendedSummary {
         self.outcomes.iter().filter(|(_, _, outcome)| outcome.is_verified()).count()
     }
 
-    /// Everything is verified, and merged where that was wanted.
+    /// Whether all work is verified, and merged if that was requested.
     pub fn is_good(&self) -> bool {
         let all = self.verified() == self.outcomes.len();
         let merged = self.merged.as_ref().is_some_and(merge::MergeReport::is_complete);
         all && (merged || !self.wanted_merge)
     }
 
-    /// Main has it, or what the gates say.
+    /// `merged`, or the result of the gates.
     pub fn word(&self, branch: &BranchName, outcome: &AgentOutcome) -> &'static str {
         let entries = self.merged.iter().flat_map(|merged| &merged.entries);
         let entry = entries.into_iter().find(|entry| entry.branch == *branch);

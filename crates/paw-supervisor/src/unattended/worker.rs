@@ -1,4 +1,4 @@
-//! What is known about one agent that nobody watches, and whether it has come to a rest. Pure.
+//! The state of one agent of an unattended session, and whether its work can be checked. Pure.
 
 use jiff::{SignedDuration, Timestamp};
 use paw_broker::message::{ArtifactMessage, Message, StatusMessage};
@@ -7,18 +7,18 @@ use paw_core::{AgentId, BranchName, text};
 use super::outcome::AgentOutcome;
 use crate::monitor::MONITOR_SOURCE;
 
-/// A state that has lasted this long is no flicker.
+/// A state has to last this long to count.
 pub(super) const HELD: SignedDuration = SignedDuration::from_secs(3);
-/// A prompt that nobody has answered for this long is for a person.
+/// A prompt unanswered for this long is for the user.
 const UNANSWERED: SignedDuration = SignedDuration::from_secs(30);
-/// An agent that has rested for this long without a new commit is not about to begin.
+/// An agent idle for this long without a new commit counts as finished.
 pub(super) const LONG: SignedDuration = SignedDuration::from_mins(2);
-/// How much of a stranger's words is repeated.
+/// The longest excerpt of an agent's text.
 const LONGEST: usize = 300;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum WorkerState {
-    /// Nobody has said yet, or nobody can say.
+    /// Not reported yet, or not readable from its screen.
     Unknown,
     Working,
     Idle,
@@ -30,14 +30,14 @@ enum WorkerState {
     Exited,
 }
 
-/// What was found out about a commit of it.
+/// The gate result of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct JudgedCommit {
-    /// Nothing where there was no commit to look at.
+    /// `None` if there was no commit to check.
     pub(super) commit: Option<String>,
     pub(super) outcome: AgentOutcome,
-    /// It was told to mend it, then.
-    pub(super) told: Option<Timestamp>,
+    /// When the fix prompt was sent.
+    pub(super) fix_prompt_sent: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,26 +46,26 @@ pub(super) struct Worker {
     pub(super) branch: BranchName,
     doing: WorkerState,
     since: Timestamp,
-    /// The last time it said anything at all.
+    /// The last message from the agent itself.
     last_sign: Timestamp,
     reports_done: bool,
-    /// The newest commit that was told of. Who tells of one without a name has another one each time.
+    /// The newest reported commit. A report without a commit id counts as a new commit.
     committed: Option<String>,
     pub(super) judged: Option<JudgedCommit>,
     pub(super) chances: u32,
-    /// What it has asked and nobody has answered.
+    /// Its open questions.
     pub(super) questions: Vec<String>,
-    /// What it waits for in its pane, as somebody has put it.
+    /// The approval it waits for in its pane.
     approval: Option<String>,
     blocked: Option<String>,
     stall: Option<String>,
 }
 
-/// Whether it rests.
+/// Whether an agent's work can be checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RestState {
     Rests,
-    /// From then on, if nothing happens.
+    /// From this time on, if nothing happens.
     At(Timestamp),
     No,
 }
@@ -89,7 +89,7 @@ impl Worker {
         }
     }
 
-    /// Takes in what it has said itself, or what was said about it in its name.
+    /// Applies a message from the agent or in its name.
     pub(super) fn record(&mut self, seq: u64, at: Timestamp, message: &Message) {
         match message {
             Message::Status(status) => self.record_status(at, status),
@@ -105,7 +105,7 @@ impl Worker {
             }
             Message::Question(asked) => self.questions.push(plain(&asked.question)),
             Message::Blocked(blocked) => {
-                self.blocked = Some(format!("waits for {}: {}", blocked.from, plain(&blocked.needs)));
+                self.blocked = Some(format!("waiting for {}: {}", blocked.from, plain(&blocked.needs)));
             }
             _ => {}
         }
@@ -142,33 +142,33 @@ impl Worker {
         self.stall = Some(plain(what));
     }
 
-    /// Whether there is a commit that nobody has looked at.
+    /// Whether it has a commit that was not checked.
     fn is_fresh(&self) -> bool {
         let looked_at = self.judged.as_ref().and_then(|judged| judged.commit.as_ref());
         self.committed.as_ref().is_some_and(|commit| Some(commit) != looked_at)
     }
 
-    /// Its branch is not where it was looked at.
+    /// Records a new tip of its branch.
     pub(super) fn moved(&mut self, tip: &str) {
         self.committed = Some(tip.to_owned());
     }
 
-    /// What was found, which is about the newest commit there is as far as anybody knows.
+    /// Records the gate result of its newest commit.
     pub(super) fn judge(&mut self, judged: JudgedCommit) {
         self.committed.clone_from(&judged.commit);
         self.reports_done = false;
         self.judged = Some(judged);
     }
 
-    /// Whether its work can be looked at now.
+    /// Whether its work can be checked now.
     pub(super) fn rest(&self, now: Timestamp) -> RestState {
-        let told = self.judged.as_ref().and_then(|judged| judged.told);
-        let since = told.map_or(self.since, |told| self.since.max(told));
+        let fix_prompt_sent = self.judged.as_ref().and_then(|judged| judged.fix_prompt_sent);
+        let since = fix_prompt_sent.map_or(self.since, |fix_prompt_sent| self.since.max(fix_prompt_sent));
         let ready = self.is_fresh() || self.reports_done;
         let from = match (&self.doing, ready) {
             (WorkerState::Exited, _) | (WorkerState::Idle, true) => since.checked_add(HELD),
             (WorkerState::Idle, false) => since.checked_add(LONG),
-            // A CLI whose screen nobody can read: what it says has to do.
+            // The screen of this CLI is not readable, so rely on its messages.
             (WorkerState::Unknown, true) => {
                 self.last_sign.checked_add(if self.reports_done { HELD } else { LONG })
             }
@@ -188,7 +188,7 @@ impl Worker {
         }
     }
 
-    /// Why only a person can help it, if so; or from when on.
+    /// Why it waits for the user, or from when on it will.
     pub(super) fn parked(&self, now: Timestamp) -> Result<String, Option<Timestamp>> {
         let after = |how_long: SignedDuration, why: String| match self.since.checked_add(how_long) {
             Ok(from) if now >= from => Ok(why),
@@ -197,11 +197,11 @@ impl Worker {
         match &self.doing {
             WorkerState::WaitingApproval => match &self.approval {
                 Some(approval) => Ok(approval.clone()),
-                None => after(UNANSWERED, "waits for an approval in its pane".to_owned()),
+                None => after(UNANSWERED, "waiting for approval in its pane".to_owned()),
             },
-            WorkerState::WaitingInput => after(HELD, "waits for an answer in its pane".to_owned()),
+            WorkerState::WaitingInput => after(HELD, "waiting for an answer in its pane".to_owned()),
             WorkerState::Limited { ends: false } => {
-                after(HELD, "has used up what it may, and does not say until when".to_owned())
+                after(HELD, "rate-limited, reset time unknown".to_owned())
             }
             WorkerState::Idle if !self.is_fresh() && !self.questions.is_empty() && !self.is_judged() => {
                 after(HELD, format!("asks: {}", self.questions.join(" / ")))
@@ -214,7 +214,7 @@ impl Worker {
         }
     }
 
-    /// Whether its newest work was looked at, for good or until it has mended it.
+    /// Whether its newest commit was checked.
     pub(super) fn is_judged(&self) -> bool {
         self.judged.is_some() && !self.is_fresh()
     }
@@ -227,7 +227,7 @@ impl Worker {
         self.doing == WorkerState::Exited
     }
 
-    /// What keeps it from getting on, or what it is at, for whoever wants to know why it has not come to an end.
+    /// What it is doing or waiting for, to explain why it has not finished.
     pub(super) fn activity(&self) -> String {
         if let Some(stall) = &self.stall {
             return stall.clone();
@@ -236,13 +236,13 @@ impl Worker {
             return blocked.clone();
         }
         match &self.doing {
-            WorkerState::Unknown => "nobody knows what it does",
-            WorkerState::Working => "is at work",
-            WorkerState::Idle => "rests",
-            WorkerState::WaitingApproval => "waits for an approval in its pane",
-            WorkerState::WaitingInput => "waits for an answer in its pane",
-            WorkerState::Limited { .. } => "has used up what it may",
-            WorkerState::Exited => "its CLI has ended",
+            WorkerState::Unknown => "state unknown",
+            WorkerState::Working => "working",
+            WorkerState::Idle => "idle",
+            WorkerState::WaitingApproval => "waiting for approval in its pane",
+            WorkerState::WaitingInput => "waiting for an answer in its pane",
+            WorkerState::Limited { .. } => "rate-limited",
+            WorkerState::Exited => "its CLI exited",
         }
         .to_owned()
     }

@@ -1,5 +1,5 @@
-//! Following the agents of a session to their ends. Pure: what was said, what was found and the time come in; whose work
-//! is to be checked, how long to wait, and whether it is over comes out.
+//! The state of all agents of an unattended session. Pure: takes messages, gate results and the time; returns whose work
+//! to check next, how long to wait, or that all have finished.
 
 use jiff::Timestamp;
 use paw_broker::identity::Caller;
@@ -10,7 +10,7 @@ use super::outcome::AgentOutcome;
 use super::worker::{JudgedCommit, LONG, RestState, Worker};
 use crate::merge::MergeMember;
 
-/// What the gates have found about an agent's work.
+/// The result of running the gates on an agent's work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkJudgement {
     Verified {
@@ -24,9 +24,9 @@ pub enum WorkJudgement {
         commit: String,
         why: String,
     },
-    /// The branch moved meanwhile: nothing was found.
+    /// The branch moved while the gates ran, so there is no result.
     Void,
-    /// There is no commit that main does not have.
+    /// The branch has no commits that main lacks.
     Nothing,
     /// The gates could not be run.
     NotRun {
@@ -34,24 +34,24 @@ pub enum WorkJudgement {
     },
 }
 
-/// What is to be done now.
+/// What to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UnattendedStep {
     Verify {
         agent: AgentId,
         branch: BranchName,
     },
-    /// Until something is said; at the latest until then.
+    /// Wait for an event, at most until this time.
     Wait(Option<Timestamp>),
-    /// Every agent has come to an end.
+    /// Every agent has finished.
     Over,
 }
 
-/// Everybody in a session.
+/// All agents of a session.
 #[derive(Debug, Clone)]
 pub struct Workers {
     workers: Vec<Worker>,
-    /// How often an agent may mend what fails.
+    /// Fix attempts per agent.
     chances: u32,
     verifying: Option<AgentId>,
 }
@@ -73,20 +73,20 @@ impl Workers {
                     worker.questions.clear();
                 }
             }
-            // The tower tells it in the agent's name.
+            // The monitor reports stalls in the agent's name.
             Message::Feedback(feedback) if feedback.agent_id.as_str() == AgentId::SUPERVISOR => {
                 let stall = feedback.errors.iter().find(|error| error.starts_with("[stall]"));
                 if let (Some(worker), Some(stall)) = (self.worker(&feedback.from), stall) {
                     worker.record_stall(stall);
                 }
             }
-            // Somebody else in charge has looked at it.
+            // The supervisor or the user verified it.
             Message::Verified(verified) if Caller::Known(stored.sender.clone()).is_privileged() => {
                 if let (Some(commit), Some(worker)) =
                     (verified.commit.clone(), self.worker(&verified.agent_id))
                 {
                     let outcome = AgentOutcome::Verified { commit: commit.clone() };
-                    worker.judge(JudgedCommit { commit: Some(commit), outcome, told: None });
+                    worker.judge(JudgedCommit { commit: Some(commit), outcome, fix_prompt_sent: None });
                 }
             }
             Message::AdvancedMain(_) | Message::Feedback(_) | Message::Verified(_) => {}
@@ -98,7 +98,7 @@ impl Workers {
         }
     }
 
-    /// What is to be done now. One is verified at a time.
+    /// What to do next. One agent is verified at a time.
     pub fn next(&mut self, now: Timestamp) -> UnattendedStep {
         let mut until: Option<Timestamp> = None;
         let mut over = true;
@@ -121,7 +121,7 @@ impl Workers {
         if over && self.verifying.is_none() { UnattendedStep::Over } else { UnattendedStep::Wait(until) }
     }
 
-    /// Takes in what was found. Says whether the agent has another chance, and is to be told.
+    /// Applies a gate result. Returns whether the agent may try again and needs the fix prompt.
     pub fn judged(&mut self, agent: &AgentId, judgement: WorkJudgement, now: Timestamp) -> bool {
         self.verifying.take_if(|verifying| verifying == agent);
         let most = self.chances;
@@ -136,9 +136,7 @@ impl Workers {
             WorkJudgement::Unproven { commit, why } => {
                 (Some(commit.clone()), AgentOutcome::Unproven { commit, why })
             }
-            WorkJudgement::Nothing => {
-                (None, AgentOutcome::Nothing { why: format!("has committed nothing: {why}") })
-            }
+            WorkJudgement::Nothing => (None, AgentOutcome::Nothing { why: format!("no commits: {why}") }),
             WorkJudgement::NotRun { why } => (None, AgentOutcome::Parked { why }),
         };
         let another =
@@ -146,7 +144,7 @@ impl Workers {
         if another {
             worker.chances += 1;
         }
-        worker.judge(JudgedCommit { commit, outcome, told: another.then_some(now) });
+        worker.judge(JudgedCommit { commit, outcome, fix_prompt_sent: another.then_some(now) });
         another
     }
 
@@ -154,12 +152,12 @@ impl Workers {
         self.verifying.is_some()
     }
 
-    /// How often an agent was told to mend something.
+    /// How many fix attempts an agent has used.
     pub fn chances_of(&self, agent: &AgentId) -> u32 {
         self.workers.iter().find(|worker| worker.agent == *agent).map_or(0, |worker| worker.chances)
     }
 
-    /// The commits that were verified, to be held against where the branches are.
+    /// The verified commits, to compare with the tips of the branches.
     pub fn verified(&self) -> impl Iterator<Item = (&AgentId, &BranchName, &str)> {
         self.workers.iter().filter_map(|worker| {
             let judged = worker.judged.as_ref().filter(|judged| judged.outcome.is_verified())?;
@@ -167,14 +165,14 @@ impl Workers {
         })
     }
 
-    /// A branch is not where it was verified.
+    /// Records that a branch moved after it was verified.
     pub fn moved(&mut self, agent: &AgentId, tip: &str) {
         if let Some(worker) = self.worker(agent) {
             worker.moved(tip);
         }
     }
 
-    /// What has become of everybody by now.
+    /// The current outcome of every agent.
     pub fn outcomes(&self, now: Timestamp) -> Vec<(AgentId, BranchName, AgentOutcome)> {
         let outcome = |worker: &Worker| {
             let outcome =
@@ -184,7 +182,7 @@ impl Workers {
         self.workers.iter().map(outcome).collect()
     }
 
-    /// What nobody has answered.
+    /// The open questions.
     pub fn questions(&self) -> Vec<(AgentId, String)> {
         let of = |worker: &Worker| {
             worker
@@ -197,7 +195,7 @@ impl Workers {
     }
 }
 
-/// What has become of an agent that has come to an end; else when to look again.
+/// The outcome of an agent that has finished, else when to check again.
 fn ended(worker: &Worker, now: Timestamp) -> Result<AgentOutcome, Option<Timestamp>> {
     let wake = match worker.parked(now) {
         Ok(why) => return Ok(AgentOutcome::Parked { why }),
@@ -205,9 +203,9 @@ fn ended(worker: &Worker, now: Timestamp) -> Result<AgentOutcome, Option<Timesta
     };
     let judged = worker.judged.as_ref().filter(|_| worker.is_judged() && !worker.is_at_work());
     let Some(judged) = judged else { return Err(wake) };
-    match judged.told {
-        // It has been told to mend something. One that does not begin, or is gone, does not mend it.
-        Some(told) if !worker.has_exited() => match told.checked_add(LONG) {
+    match judged.fix_prompt_sent {
+        // It was asked to fix something; give up if it does not start in time.
+        Some(fix_prompt_sent) if !worker.has_exited() => match fix_prompt_sent.checked_add(LONG) {
             Ok(given_up) if now < given_up => Err(earlier(wake, Some(given_up))),
             _ => Ok(judged.outcome.clone()),
         },

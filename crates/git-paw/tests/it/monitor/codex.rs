@@ -93,7 +93,7 @@ fn a_command_of_codex_is_judged_where_it_would_run_and_asked_about_where_nobody_
     let world = world();
     world.draw("cargo test --lib");
     let asked = world.asked_about("cargo test --lib");
-    assert!(asked.contains("its CLI does not say where it would run"), "{asked}");
+    assert!(asked.contains("its CLI does not report where the command would run"), "{asked}");
 
     let elsewhere = Path::new("/").join("tmp");
     world.codex_asks("cargo test --bins", &json!({"workdir": elsewhere}));
@@ -102,7 +102,7 @@ fn a_command_of_codex_is_judged_where_it_would_run_and_asked_about_where_nobody_
 
     world.codex_asks("cargo test --doc", &json!({"shell": "/tmp/bash"}));
     let asked = world.asked_about("cargo test --doc");
-    assert!(asked.contains("its CLI does not say where it would run"), "{asked}");
+    assert!(asked.contains("its CLI does not report where the command would run"), "{asked}");
 
     world.codex_asks("cargo test --all", &json!({"workdir": world.worktree()}));
     wait_until("it is answered unasked", || world.keys().contains("y cargo test --all").then_some(()));

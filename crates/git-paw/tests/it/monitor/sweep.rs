@@ -97,7 +97,7 @@ fn what_is_told_now_is_typed_into_the_pane() {
 fn nobody_is_told_nothing_and_unknown_agents_are_named() {
     let world = World::supervised("");
     let ran = world.paw(&["tell", "feat-z", "hello"]);
-    assert!(ran.stderr.contains("the session has no agent 'feat-z'\nhint: it has feat-x"), "{ran}");
+    assert!(ran.stderr.contains("the session has no agent 'feat-z'\nhint: agents: feat-x"), "{ran}");
     assert!(world.paw(&["tell", "feat-x", " "]).stderr.contains("the text is empty"));
     let error = document(&world.paw(&["sweep", "capture", "nobody", "--json"]));
     assert!(error["error"]["message"].is_string(), "{error}");

@@ -27,7 +27,7 @@ fn a_prompt_that_its_hook_may_be_answering_gets_no_key() {
     assert_eq!(world.hook(&begun.to_string()).code, 0);
     world.submit("[[bash:git status ; say:finished]]");
     let asked = wait_until("a hook that does not answer is told", || world.questions().pop());
-    assert!(asked.contains("git status (not answered for you: its hook has not answered)"), "{asked}");
+    assert!(asked.contains("git status (not approved automatically: its hook did not answer)"), "{asked}");
     assert!(!world.has_event("allowed git status"), "{:?}", world.agent.events());
 }
 
@@ -68,12 +68,12 @@ fn what_hooks_tell_is_known_at_once_and_asked_once() {
         "tool_input": {"command": "npm publish"},
     });
     let mut note = HookNote::new(paw_host::clock::now(), "claude", &record);
-    note.answer = Some(HookAnswer { allowed: false, reason: "it is on no list".to_owned() });
+    note.answer = Some(HookAnswer { allowed: false, reason: "`npm` is not on the allowlist".to_owned() });
     for _ in 0..2 {
         notes.append(&AgentId::new("feat-x").unwrap(), &note).unwrap();
     }
     let asked = wait_until("somebody is asked", || world.questions().pop());
-    assert!(asked.contains("npm publish (not answered for you: it is on no list)"), "{asked}");
+    assert!(asked.contains("npm publish (not approved automatically: `npm` is not on the allowlist)"), "{asked}");
     wait_until("it waits", || world.phases().contains(&"waiting_approval".to_owned()).then_some(()));
     // Its screen has said otherwise for a while.
     wait_until("the screen is believed", || (world.phase() == "idle").then_some(()));
@@ -93,7 +93,7 @@ fn an_agent_that_died_is_told_once() {
     world.submit("[[die]]");
     wait_until("it is gone", || world.phases().contains(&"exited".to_owned()).then_some(()));
     wait_until("the supervisor knows", || stalls(&world).pop());
-    assert_eq!(stalls(&world), ["[\"[stall] feat-x: its CLI has ended\"]"]);
+    assert_eq!(stalls(&world), ["[\"[stall] feat-x: its CLI exited\"]"]);
 }
 
 #[test]
@@ -105,11 +105,11 @@ fn an_agent_that_met_a_limit_is_told_of_with_its_end_and_goes_on_after_it() {
     assert_eq!(until, ["in 8s"]);
     wait_until("the supervisor knows", || stalls(&world).pop());
     let prompt = wait_until("it is told to go on", || world.agent.prompts().get(2).cloned());
-    assert_eq!(prompt, "Your limit should be over by now. Go on where you were.");
+    assert_eq!(prompt, "Your rate limit should have reset. Continue where you left off.");
     wait_until("it is at work again", || (world.phase() == "working").then_some(()));
     world.agent.go();
     wait_until("it has come to its end", || (world.phase() == "idle").then_some(()));
-    let told = "[stall] feat-x: has used up what it may, which is over in 8s; it is told to go on then";
+    let told = "[stall] feat-x: rate-limited, resets in 8s; git paw resumes it then";
     assert_eq!(stalls(&world), [format!("[\"{told}\"]")], "once");
     assert_eq!(world.agent.prompts().len(), 3, "once");
 }

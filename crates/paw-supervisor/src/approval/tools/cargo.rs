@@ -1,4 +1,4 @@
-//! cargo and its neighbours. Building and testing run the worktree's own code; nothing else is run or configured.
+//! cargo and related tools: building and testing the worktree's code.
 
 use super::{AllowedCall, local, network, writes};
 

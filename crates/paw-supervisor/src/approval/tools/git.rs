@@ -1,11 +1,11 @@
-//! git: looking, staging, committing, and bringing the worktree's own branch to and from the usual remotes.
+//! git: inspecting, staging, committing, and pushing or pulling the worktree's branch.
 //!
-//! Not listed, so asked about: whatever rewrites or drops work (reset, restore, rm, clean, rebase, checkout), other
-//! people's stashes, hooks skipped, other repositories and configuration (`-C`, `-c`), and output into files.
+//! Not listed, so the user is asked: commands that rewrite or discard work (reset, restore, rm, clean, rebase, checkout),
+//! dropping stashes, skipping hooks, other repositories and configuration (`-C`, `-c`), and output to files.
 
 use super::{AllowedCall, changes, local, network, pulls};
 
-/// How differences are shown.
+/// Options for showing differences.
 macro_rules! quoted {
     ($more:literal) => {
         concat!(
@@ -19,7 +19,7 @@ macro_rules! quoted {
     };
 }
 
-/// Which commits are shown, and how.
+/// Options for selecting and showing commits.
 macro_rules! history {
     ($more:literal) => {
         concat!(

@@ -1,4 +1,4 @@
-//! go: building, testing and looking. Nothing that names another program to run (`-exec`, `-toolexec`, `-vettool`).
+//! go: building, testing and inspecting. Options that run another program (`-exec`, `-toolexec`, `-vettool`) are not listed.
 
 use super::{AllowedCall, local, network, writes};
 

@@ -1,4 +1,4 @@
-//! node: the everyday scripts of a package, and its own test runner. Installing and `npx` fetch strangers' code.
+//! node: common package scripts and the built-in test runner. Installing and `npx` download code, so they are not listed.
 
 use super::{AllowedCall, local};
 

@@ -1,4 +1,4 @@
-//! Our own program: speaking, listening and looking. What starts, stops, removes, merges or approves is asked about.
+//! git paw: messages and status. Commands that start, stop, remove, merge or approve are not listed.
 
 use super::{AllowedCall, local, network};
 

@@ -1,4 +1,4 @@
-//! python: test runners, linters and type checkers. The interpreter itself only where a module is named.
+//! python: test runners, linters and type checkers. The interpreter is allowed only with a named module.
 
 use super::{AllowedCall, local, network};
 

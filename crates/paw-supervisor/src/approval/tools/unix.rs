@@ -1,4 +1,4 @@
-//! Programs that every system has. Those that only look, and those that write what they are told to.
+//! Standard Unix programs: those that only read, and those that write the files they are given.
 
 use super::{AllowedCall, local, moves, writes};
 

@@ -53,7 +53,7 @@ pub(super) fn answer(
     if directory.is_none() && agent.tracker.shown_for(now) < DRAWN {
         return None;
     }
-    let said = match next {
+    let decision = match next {
         PromptStep::AnswerIgnored => {
             ApprovalVerdict::Ask { reason: "the prompt is still shown after it was answered".to_owned() }
         }
@@ -72,9 +72,9 @@ pub(super) fn answer(
         },
     };
     let log = VerdictLog::of(&settings.repo.common_dir);
-    let written = verdict::record(&log, receipt, id, ask, &said, now);
+    let written = verdict::record(&log, receipt, id, ask, &decision, now);
     let pane = agent.pane.as_deref()?;
-    if said.is_allow() && written.is_ok() {
+    if decision.is_allow() && written.is_ok() {
         if let Err(error) = press::press_approval_keys(tmux, pane, agent.tracker.cli(), ask) {
             tracing::warn!(target: "paw::monitor", "cannot answer the prompt of {id}: {error}");
         }
@@ -83,5 +83,5 @@ pub(super) fn answer(
         return None;
     }
     agent.prompt.set(&what, PromptHandling::Escalated, now);
-    Some(messages::question(id, ask, said.reason()))
+    Some(messages::question(id, ask, decision.reason()))
 }

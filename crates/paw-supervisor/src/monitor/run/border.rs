@@ -13,8 +13,8 @@ impl PaneBorder {
     pub(super) fn show(&mut self, tmux: &Tmux, pane: Option<&str>, state: &AgentActivity) {
         let Some(pane) = pane.filter(|pane| !self.shows(pane, state)) else { return };
         let text = state.name().replace('_', " ");
-        let said = tmux.run(&TmuxCommand::new("set-option").args(["-p", "-t", pane, STATE, &text]));
-        self.0 = said.ok().map(|_| (pane.to_owned(), state.name()));
+        let set = tmux.run(&TmuxCommand::new("set-option").args(["-p", "-t", pane, STATE, &text]));
+        self.0 = set.ok().map(|_| (pane.to_owned(), state.name()));
     }
 
     fn shows(&self, pane: &str, state: &AgentActivity) -> bool {

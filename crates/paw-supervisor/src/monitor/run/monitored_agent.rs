@@ -80,8 +80,8 @@ impl MonitoredAgent {
     /// The agent's state, and a status message if it changed.
     pub(super) fn status_change(&mut self, id: &AgentId, now: Timestamp) -> (ObservedState, Vec<Message>) {
         let (known, changed) = self.tracker.conclude(now);
-        let said = changed.then(|| messages::status(id, self.tracker.cli(), &known)).into_iter().collect();
-        (known, said)
+        let message = changed.then(|| messages::status(id, self.tracker.cli(), &known)).into_iter().collect();
+        (known, message)
     }
 
     /// Applies what a hook note contains besides the agent's state. Returns messages to publish.

@@ -82,25 +82,25 @@ impl MonitorState {
     /// Applies new hook notes. Returns whether there were any.
     pub(super) fn read_hooks(&mut self, now: Timestamp) -> bool {
         let answers = self.supervised;
-        let (mut heard, mut said) = (false, Vec::new());
+        let (mut has_notes, mut outgoing) = (false, Vec::new());
         for (id, agent) in &mut self.agents {
             for note in agent.reader.read_new().unwrap_or_default() {
-                heard = true;
-                said.extend(agent.apply_note(&note, id, &self.settings, now));
-                let Some(left) = agent.tracker.apply(&note) else { continue };
-                let what = verdict::describe(&left.ask);
+                has_notes = true;
+                outgoing.extend(agent.apply_note(&note, id, &self.settings, now));
+                let Some(open) = agent.tracker.apply(&note) else { continue };
+                let what = verdict::describe(&open.ask);
                 // An old request has been answered by now.
                 let fresh = now.duration_since(note.at).as_secs() < 10;
                 if answers && fresh && agent.prompt.next_step(&what, now) == PromptStep::Judge {
-                    said.push(messages::question(id, &left.ask, &left.reason));
+                    outgoing.push(messages::question(id, &open.ask, &open.reason));
                     agent.prompt.set(&what, PromptHandling::Escalated, now);
                 }
             }
             agent.update_tokens();
-            said.extend(agent.status_change(id, now).1);
+            outgoing.extend(agent.status_change(id, now).1);
         }
-        said.into_iter().for_each(&mut self.publish);
-        heard
+        outgoing.into_iter().for_each(&mut self.publish);
+        has_notes
     }
 
     /// Captures all panes if something was drawn since the last time, and acts on it. Returns whether anything was new.
@@ -108,9 +108,9 @@ impl MonitorState {
         let Ok(Some(receipt)) = self.settings.receipts.load(&self.settings.session) else { return false };
         self.sync_agents(&receipt, now);
         self.supervised = attendant_lock::is_supervised(&receipt, &self.settings.repo.common_dir);
-        let heard = self.read_hooks(now);
+        let has_notes = self.read_hooks(now);
         let tmux = Tmux::on_socket(receipt.tmux_socket.clone());
-        let Ok(Some(panes_now)) = PaneList::load(&tmux, &receipt) else { return heard };
+        let Ok(Some(panes_now)) = PaneList::load(&tmux, &receipt) else { return has_notes };
         let due = self.poll_interval.is_due(panes_now.activity, self.polled_at, now.as_second());
         let drawn = due || self.agents.values().any(|agent| agent.pane.is_none());
         if drawn {
@@ -122,7 +122,7 @@ impl MonitorState {
         for id in self.agents.keys().cloned().collect::<Vec<_>>() {
             self.act(&tmux, &receipt, &id, now);
         }
-        heard || drawn
+        has_notes || drawn
     }
 
     /// Keeps one entry for each agent of the session and for its supervisor.
@@ -159,7 +159,7 @@ impl MonitorState {
     /// Reports an agent's state change, answers its prompt, and checks for stalls.
     fn act(&mut self, tmux: &Tmux, receipt: &Receipt, id: &AgentId, now: Timestamp) {
         let Some(agent) = self.agents.get_mut(id) else { return };
-        let (known, mut said) = agent.status_change(id, now);
+        let (known, mut outgoing) = agent.status_change(id, now);
         if receipt.borders {
             agent.border.show(tmux, agent.pane.as_deref(), &known.state);
         }
@@ -167,12 +167,12 @@ impl MonitorState {
         match shown {
             // The supervisor cannot approve its own requests; they are for the user.
             Some(AgentActivity::WaitingApproval(ask)) if id.as_str() != AgentId::SUPERVISOR => {
-                said.extend(answer(&self.settings, receipt, id, agent, tmux, &ask, now));
+                outgoing.extend(answer(&self.settings, receipt, id, agent, tmux, &ask, now));
             }
             _ => agent.prompt.clear_if_stale(now),
         }
-        said.extend(self.check_stalls(tmux, receipt, id, &known, now));
-        said.into_iter().for_each(&mut self.publish);
+        outgoing.extend(self.check_stalls(tmux, receipt, id, &known, now));
+        outgoing.into_iter().for_each(&mut self.publish);
     }
 
     fn check_stalls(
@@ -196,11 +196,11 @@ impl MonitorState {
             context_left: agent.tracker.context_left(),
             tokens: agent.tokens(),
         };
-        let mut said = Vec::new();
+        let mut outgoing = Vec::new();
         for step in agent.stall.step(&activity, &self.limits, now) {
             match (step, &agent.pane) {
                 (StallStep::Report(stall), _) if self.supervised => {
-                    said.push(messages::stalled(id, &stall));
+                    outgoing.push(messages::stalled(id, &stall));
                 }
                 (StallStep::Report(stall), _) => tracing::info!(target: "paw::monitor", "{id}: {stall}"),
                 (StallStep::Apply(tried), Some(pane)) => {
@@ -210,7 +210,7 @@ impl MonitorState {
                 (StallStep::Apply(_), None) => {}
             }
         }
-        said
+        outgoing
     }
 }
 

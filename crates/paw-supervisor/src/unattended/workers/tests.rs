@@ -13,7 +13,7 @@ fn id(text: &str) -> AgentId {
     AgentId::new(text).unwrap()
 }
 
-/// Two agents, `a` and `b`, and what is said by them and about them.
+/// A session with two agents, `a` and `b`, and its messages.
 struct Session {
     workers: Workers,
     seq: u64,
@@ -39,7 +39,7 @@ impl Session {
         self.workers.record(&StoredMessage { seq, session, at: at(second), sender, message });
     }
 
-    /// What the tower says an agent is doing.
+    /// The monitor reports an agent's state.
     fn does(&mut self, second: i64, agent: &str, phase: &str) {
         let payload = json!({"status": "x", "phase": phase, "source": "tower"});
         self.say(second, &json!({"type": "agent.status", "agent_id": agent, "payload": payload}));
@@ -85,18 +85,18 @@ impl Session {
 }
 
 #[test]
-fn committed_work_is_checked_once_its_agent_has_rested_for_a_moment() {
+fn committed_work_is_checked_once_its_agent_is_idle() {
     let mut session = Session::new();
     session.does(1, "a", "working");
     session.does(1, "b", "working");
     session.commits(2, "a", "c1");
-    assert_eq!(session.next(3), UnattendedStep::Wait(None), "it is still at work");
+    assert_eq!(session.next(3), UnattendedStep::Wait(None), "it is still working");
     session.does(4, "a", "idle");
     assert_eq!(session.next(5), UnattendedStep::Wait(Some(at(7))));
     session.verifies(7, "a");
     assert_eq!(session.next(8), UnattendedStep::Wait(None), "one at a time");
     session.passes(9, "a", "c1");
-    assert_eq!(session.next(9), UnattendedStep::Wait(None), "the other one is at work");
+    assert_eq!(session.next(9), UnattendedStep::Wait(None), "the other one is working");
     session.commits(10, "b", "c2");
     session.does(10, "b", "exited");
     session.verifies(13, "b");
@@ -106,24 +106,24 @@ fn committed_work_is_checked_once_its_agent_has_rested_for_a_moment() {
 }
 
 #[test]
-fn a_failing_agent_has_as_many_chances_as_it_is_given() {
+fn a_failing_agent_gets_the_configured_attempts() {
     let mut session = Session::alone();
     session.commits(1, "a", "c1");
     session.does(1, "a", "idle");
     session.verifies(4, "a");
-    assert!(session.fails(5, "a", "c1"), "it is told");
+    assert!(session.fails(5, "a", "c1"), "it gets the fix prompt");
     assert_eq!(session.next(6), UnattendedStep::Wait(Some(at(125))));
     session.does(7, "a", "working");
     session.commits(8, "a", "c2");
     session.does(9, "a", "idle");
     session.verifies(12, "a");
-    assert!(!session.fails(13, "a", "c2"), "it has had its chance");
+    assert!(!session.fails(13, "a", "c2"), "no attempts left");
     assert_eq!(session.next(13), UnattendedStep::Over);
     assert_eq!(session.words(13), ["failed"]);
 }
 
 #[test]
-fn a_chance_that_is_not_taken_is_over_after_a_while() {
+fn an_unused_fix_attempt_expires() {
     let mut session = Session::alone();
     session.commits(1, "a", "c1");
     session.does(1, "a", "idle");
@@ -135,7 +135,7 @@ fn a_chance_that_is_not_taken_is_over_after_a_while() {
 }
 
 #[test]
-fn a_program_that_has_ended_gets_no_other_chance() {
+fn an_exited_cli_gets_no_further_attempt() {
     let mut session = Session::alone();
     session.commits(1, "a", "c1");
     session.does(1, "a", "exited");
@@ -145,7 +145,7 @@ fn a_program_that_has_ended_gets_no_other_chance() {
 }
 
 #[test]
-fn mended_work_is_verified() {
+fn fixed_work_is_verified() {
     let mut session = Session::alone();
     session.commits(1, "a", "c1");
     session.does(1, "a", "idle");
@@ -159,10 +159,10 @@ fn mended_work_is_verified() {
 }
 
 #[test]
-fn an_approval_that_a_person_has_to_give_parks_an_agent_until_it_gets_on() {
+fn an_agent_that_waits_for_the_user_is_parked_until_it_continues() {
     let mut session = Session::alone();
     session.does(1, "a", "waiting_approval");
-    assert_eq!(session.next(2), UnattendedStep::Wait(Some(at(31))), "harmless ones are answered in no time");
+    assert_eq!(session.next(2), UnattendedStep::Wait(Some(at(31))), "the monitor may still answer it");
     session.asks(2, "a", "[approval] a wants: rm -rf /");
     assert_eq!(session.next(2), UnattendedStep::Over);
     assert_eq!(session.words(2), ["parked"]);
@@ -171,11 +171,11 @@ fn an_approval_that_a_person_has_to_give_parks_an_agent_until_it_gets_on() {
     session.does(4, "a", "waiting_approval");
     assert_eq!(session.next(5), UnattendedStep::Wait(Some(at(34))), "it is another one");
     assert_eq!(session.next(34), UnattendedStep::Over);
-    assert_eq!(session.workers.questions(), [], "an approval is no question to answer");
+    assert_eq!(session.workers.questions(), [], "an approval is not a question");
 }
 
 #[test]
-fn a_question_that_nobody_answers_parks_one_that_rests() {
+fn an_open_question_parks_an_idle_agent() {
     let mut session = Session::alone();
     session.asks(1, "a", "may I\u{1b}?");
     session.does(2, "a", "idle");
@@ -191,7 +191,7 @@ fn a_question_that_nobody_answers_parks_one_that_rests() {
 }
 
 #[test]
-fn one_that_never_commits_is_looked_at_after_a_while_and_has_done_nothing() {
+fn an_idle_agent_without_commits_finishes_with_nothing() {
     let mut session = Session::alone();
     session.does(1, "a", "idle");
     assert_eq!(session.next(2), UnattendedStep::Wait(Some(at(121))));
@@ -200,11 +200,11 @@ fn one_that_never_commits_is_looked_at_after_a_while_and_has_done_nothing() {
     assert_eq!(session.next(122), UnattendedStep::Over);
     assert_eq!(session.words(122), ["nothing"]);
     session.commits(123, "a", "c1");
-    assert_eq!(session.words(123), ["unfinished"], "it has begun after all");
+    assert_eq!(session.words(123), ["unfinished"], "it committed after all");
 }
 
 #[test]
-fn a_limit_with_an_end_is_waited_for_and_one_without_is_not() {
+fn only_a_rate_limit_with_a_reset_time_is_waited_for() {
     let mut session = Session::alone();
     let limited = |resets: &[(&str, &str)]| {
         let mut payload = json!({"status": "waiting", "phase": "rate_limited", "source": "tower"});
@@ -221,7 +221,7 @@ fn a_limit_with_an_end_is_waited_for_and_one_without_is_not() {
 }
 
 #[test]
-fn a_cli_whose_screen_nobody_can_read_is_done_when_it_says_so() {
+fn an_agent_with_an_unreadable_screen_is_done_when_it_reports_done() {
     let mut session = Session::alone();
     session.commits(1, "a", "c1");
     assert_eq!(session.next(2), UnattendedStep::Wait(Some(at(121))));
@@ -230,7 +230,7 @@ fn a_cli_whose_screen_nobody_can_read_is_done_when_it_says_so() {
 }
 
 #[test]
-fn what_moved_while_it_was_checked_is_checked_again() {
+fn a_branch_that_moved_during_its_check_is_checked_again() {
     let mut session = Session::alone();
     session.commits(1, "a", "c1");
     session.does(1, "a", "idle");
@@ -244,7 +244,7 @@ fn what_moved_while_it_was_checked_is_checked_again() {
 }
 
 #[test]
-fn what_somebody_in_charge_has_verified_is_not_checked_again_and_an_agent_is_not_in_charge() {
+fn a_commit_verified_by_the_supervisor_is_not_checked_again() {
     let verified = |by: &str| {
         let payload = json!({"verified_by": by, "commit": "c1"});
         json!({"type": "agent.verified", "agent_id": "a", "payload": payload})
@@ -262,15 +262,15 @@ fn what_somebody_in_charge_has_verified_is_not_checked_again_and_an_agent_is_not
 }
 
 #[test]
-fn who_has_not_come_to_an_end_says_what_it_is_at() {
+fn an_unfinished_agent_says_what_it_is_doing() {
     let mut session = Session::new();
     session.does(1, "a", "working");
     let stall = json!({"type": "agent.feedback", "agent_id": "supervisor",
-        "payload": {"from": "a", "errors": ["[stall] a: at work for 20 minutes without a sign of progress"]}});
+        "payload": {"from": "a", "errors": ["[stall] a: working for 20 minutes without progress"]}});
     session.say(2, &stall);
     let outcomes = session.workers.outcomes(at(3));
     assert!(outcomes[0].2.to_string().contains("20 minutes"), "{outcomes:?}");
-    assert_eq!(outcomes[1].2.to_string(), "nobody knows what it does");
+    assert_eq!(outcomes[1].2.to_string(), "state unknown");
 }
 
 /// Anything that can happen to an agent.
@@ -279,9 +279,9 @@ fn happenings() -> impl Strategy<Value = Vec<(u8, u8, i64)>> {
 }
 
 proptest! {
-    /// Whatever happens: when it is over nobody is unfinished, and nobody is verified without a judgement that says so.
+    /// When all have finished no agent is unfinished, and none is verified without a judgement that says so.
     #[test]
-    fn it_is_over_only_when_everybody_has_come_to_an_end(happenings in happenings()) {
+    fn a_session_ends_only_when_every_agent_has_finished(happenings in happenings()) {
         let mut session = Session::new();
         let (mut now, mut passed) = (0, false);
         for (what, who, later) in happenings {

@@ -67,7 +67,7 @@ fn nothing_of_a_cycle_is_merged_and_a_person_is_asked() {
     let question = world.said_of("agent.question", "supervisor");
     assert_eq!(question.len(), 1);
     let text = question[0]["payload"]["question"].as_str().unwrap();
-    assert!(text.contains("a, b wait for each other"), "{text}");
+    assert!(text.contains("a, b depend on each other"), "{text}");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn the_final_status_says_what_merged_what_was_skipped_and_what_failed() {
     let text = status[0]["payload"]["message"].as_str().unwrap();
     assert_eq!(
         text,
-        "merged: feat/b; nothing to merge: feat/d; skipped: feat/c (diverged: it needs a rebase); regressions: feat/a"
+        "merged: feat/b; nothing to merge: feat/d; skipped: feat/c (diverged: needs a rebase); regressions: feat/a"
     );
     assert_eq!((text, status[0]["payload"]["phase"].as_str()), (report.summary().as_str(), Some("merge")));
     assert_eq!(status[0]["payload"]["detail"][1]["outcome"], "merged");
@@ -197,7 +197,7 @@ fn a_branch_that_is_gone_is_said_and_holds_nobody_up() {
     world.repo.git(["branch", "-D", "feat/a"]);
     let report = world.merge();
     assert_eq!(outcomes(&report), [("feat/b", "merged")]);
-    assert!(report.notes.iter().any(|note| note == "feat/a does not exist any more"), "{:?}", report.notes);
+    assert!(report.notes.iter().any(|note| note == "feat/a no longer exists"), "{:?}", report.notes);
 }
 
 #[test]

@@ -50,10 +50,10 @@ fn a_branch_that_conflicts_is_skipped_and_asked_to_resolve_and_nothing_is_touche
     world.commit("a", "shared.txt", "a\n");
     let old = world.commit("b", "shared.txt", "b\n");
     let report = world.merge();
-    let MergeOutcome::Skipped { why: MergeSkip::Conflicts { said } } = outcome(&report, "feat/b") else {
+    let MergeOutcome::Skipped { why: MergeSkip::Conflicts { reason } } = outcome(&report, "feat/b") else {
         panic!("{report:?}")
     };
-    assert!(said.contains("shared.txt"), "{said}");
+    assert!(reason.contains("shared.txt"), "{reason}");
     assert_eq!((world.tip("feat/b"), world.main()), (old, world.tip("feat/a")));
     assert_eq!(git(&world.worktree("b"), ["status", "--porcelain"]), "");
     let feedback = world.said_of("agent.feedback", "b")[0]["payload"]["errors"][0].clone();

@@ -1,4 +1,4 @@
-//! The watcher and the radar of a session: what they remember when it starts, and what they hear.
+//! Starts the worktree watcher and conflict detection of a session, and feeds them its messages.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use paw_core::{AgentId, PawError};
 use paw_host::clock;
 use paw_host::git::Repo;
 
-/// Watches the worktrees of `targets`. What is said from now on is to be [`feed`] to it.
+/// Watches the worktrees of `targets`. Pass the returned subscription to [`feed`].
 pub(super) fn start(
     repo: &Repo,
     config: &PawConfig,
@@ -26,7 +26,7 @@ pub(super) fn start(
     settings.bases = watch::find_bases(&repo.git())?;
     settings.republish_after = Duration::from_secs(config.broker.watcher.republish_working_ttl_seconds);
     let bus = broker.bus();
-    // Messages that are stored while the past is read come on the stream as well.
+    // Subscribe first, so that messages stored while the history is read are not lost.
     let stream = bus.subscribe();
     let past = conflict::load_history(bus)?;
     let left = find_left(broker, &targets)?;
@@ -34,44 +34,44 @@ pub(super) fn start(
     let signal = move |signal| match signal {
         ConflictMonitorEvent::Publish(message) => publish(&out, *message),
         ConflictMonitorEvent::Gone(agent) => {
-            tracing::warn!(target: "paw::session", "the worktree of {agent} is gone");
+            tracing::warn!(target: "paw::session", "the worktree of {agent} no longer exists");
             publish(&out, watch::gone_message(&agent));
         }
         ConflictMonitorEvent::Notice(text) => tracing::warn!(target: "paw::session", "{text}"),
     };
     let session = bus.session().clone();
-    let patrol = ConflictMonitor::start(session, conflict, settings, targets, past.iter(), signal)?;
+    let monitor = ConflictMonitor::start(session, conflict, settings, targets, past.iter(), signal)?;
     for agent in left {
         publish(bus, watch::gone_message(&agent));
     }
-    Ok((Arc::new(patrol), stream))
+    Ok((Arc::new(monitor), stream))
 }
 
-/// Agents that left while this process did not run: none of their worktrees is watched, and no token is theirs.
+/// Agents that left while this process was not running: they have no watched worktree and no token.
 fn find_left(broker: &Broker, targets: &[WatchTarget]) -> Result<Vec<AgentId>, PawError> {
     let bus = broker.bus();
     let keys = broker.keyring().load(bus.session())?;
-    let is_here = |agent: &AgentId| {
+    let is_present = |agent: &AgentId| {
         matches!(agent.as_str(), AgentId::SUPERVISOR | AgentId::OPERATOR)
             || keys.has(agent)
             || targets.iter().any(|target| target.agent == *agent)
     };
     let records = bus.records();
     let agents = records.iter().map(|record| &record.agent_id);
-    Ok(agents.filter(|agent| !is_here(agent)).cloned().collect())
+    Ok(agents.filter(|agent| !is_present(agent)).cloned().collect())
 }
 
 fn publish(bus: &Bus, message: Message) {
     if let Err(error) = bus.publish_blocking(message, clock::now()) {
-        tracing::warn!(target: "paw::session", "a message was not stored: {error}");
+        tracing::warn!(target: "paw::session", "cannot store a message: {error}");
     }
 }
 
-/// Hands the session's messages to the patrol, as they are stored.
-pub(super) async fn feed(mut stream: Subscription, bus: Arc<Bus>, patrol: Arc<ConflictMonitor>) {
+/// Passes the session's messages to conflict detection as they are stored.
+pub(super) async fn feed(mut stream: Subscription, bus: Arc<Bus>, monitor: Arc<ConflictMonitor>) {
     while let Ok(Some(page)) = stream.next().await {
         for stored in page.iter().filter_map(|kept| kept.parse(bus.session())) {
-            patrol.on_message(stored);
+            monitor.on_message(stored);
         }
     }
 }
