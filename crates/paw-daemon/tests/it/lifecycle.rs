@@ -204,7 +204,7 @@ async fn connections_of_other_users_are_rejected() {
     assert_eq!(greet(&["env"]), Some(7), "we ourselves are answered");
     assert_eq!(greet(&other_user), Some(0), "another user is rejected");
     wait_until("the daemon says so", || {
-        world.log().contains("refused a connection of user 65534").then_some(())
+        world.log().contains("rejected a connection from user 65534").then_some(())
     });
     assert!(!is_gone(daemon.process.id()));
     assert_eq!(daemon.list().await, []);
