@@ -1,10 +1,10 @@
-//! The arrows between the crates, and the page that draws them.
+//! Rules about the structure of the workspace: dependencies, homes of facts, names, and ARCHITECTURE.md.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Bottom to top. A crate may use those of the rows below its own; neighbours in one row do not know each other.
+/// Bottom to top. A crate may use crates in the rows below its own, not those in the same row.
 const ROWS: [&[&str]; 8] = [
     &["paw-core"],
     &["paw-host"],
@@ -16,7 +16,7 @@ const ROWS: [&[&str]; 8] = [
     &["git-paw"],
 ];
 
-/// Used by the tests of every crate, and by nothing that is shipped.
+/// Only tests use it.
 const TESTKIT: &str = "paw-testkit";
 
 fn root() -> PathBuf {
@@ -59,7 +59,7 @@ fn row_of(name: &str) -> usize {
 }
 
 #[test]
-fn every_arrow_between_crates_points_down() {
+fn dependencies_between_crates_point_down() {
     for (name, manifest) in manifests() {
         for used in ["dependencies", "build-dependencies"].iter().flat_map(|section| uses(&manifest, section))
         {
@@ -70,7 +70,7 @@ fn every_arrow_between_crates_points_down() {
 }
 
 #[test]
-fn the_core_does_no_io() {
+fn paw_core_does_no_io() {
     for path in sources("paw-core") {
         let text = fs::read_to_string(&path).unwrap();
         for banned in [
@@ -88,12 +88,12 @@ fn the_core_does_no_io() {
     }
 }
 
-/// Where a CLI's name may stand as a literal: its descriptor, the examples in the configuration's help, and imitations.
+/// Where a CLI's name may appear as a literal: its descriptor, examples in the configuration's help, the demo, and the testkit.
 const NAMED_IN: [&str; 4] =
     ["paw-agent/src/cli/", "paw-core/src/config/schema/", "git-paw/src/command/demo", "paw-testkit/"];
 
 #[test]
-fn a_clis_name_stands_only_in_its_descriptor() {
+fn cli_names_appear_only_in_their_descriptors() {
     for file in manifests().keys().flat_map(|name| sources(name)) {
         let path = file.display().to_string();
         let is_test =
@@ -129,7 +129,7 @@ fn all_files() -> Vec<(String, String)> {
 }
 
 #[test]
-fn the_storage_engine_of_messages_is_chosen_in_the_log_module_alone() {
+fn only_the_log_module_names_the_storage_engine() {
     for (name, text) in all_files() {
         let in_log = name == "paw-broker/src/log.rs" || name.starts_with("paw-broker/src/log/");
         assert!(in_log || !text.contains("SqliteLog"), "{name} names the storage engine: use log::open");
@@ -139,7 +139,7 @@ fn the_storage_engine_of_messages_is_chosen_in_the_log_module_alone() {
 }
 
 #[test]
-fn http_is_spoken_by_the_broker_s_client_and_server_alone() {
+fn only_the_broker_client_and_server_speak_http() {
     let homes = ["paw-broker/src/client", "paw-broker/src/http"];
     for (name, text) in all_files() {
         let is_test = ["/tests/", "/benches/"].iter().any(|part| name.contains(part));
@@ -153,16 +153,16 @@ fn http_is_spoken_by_the_broker_s_client_and_server_alone() {
     }
 }
 
-/// Hints are a part of their own; a message that holds them has to be taken apart again.
+/// A message that contains its hints would have to be parsed to get them back.
 #[test]
-fn hints_become_lines_in_one_place_only() {
+fn only_the_error_report_renders_hints() {
     let crates = manifests().into_keys();
     let holds = |path: &PathBuf| fs::read_to_string(path).unwrap().contains("\\nhint:");
     let found: Vec<_> = crates.flat_map(|name| sources(&name)).filter(holds).collect();
     assert_eq!(found, [root().join("crates/paw-core/src/error/report.rs")]);
 }
 
-/// Text that others wrote is sanitized by one list of characters. A second list would miss some of them.
+/// Untrusted text is sanitized with one list of characters. A second list would miss some of them.
 #[test]
 fn only_the_text_module_spells_bidirectional_and_invisible_characters() {
     let ranges = [0x61c..=0x61c, 0x200b..=0x200f, 0x2028..=0x202e, 0x2060..=0x206f];
@@ -186,7 +186,7 @@ fn only_the_text_module_spells_bidirectional_and_invisible_characters() {
 }
 
 #[test]
-fn all_production_call_sites_leave_the_users_configuration_where_it_is() {
+fn production_code_does_not_override_the_path_of_the_users_configuration() {
     for file in sources("git-paw") {
         let text = fs::read_to_string(&file).unwrap();
         for name in ["load_config(", "load_layers("] {
@@ -197,7 +197,7 @@ fn all_production_call_sites_leave_the_users_configuration_where_it_is() {
     }
 }
 
-/// What stands before the parenthesis that closes the call, or nothing of a method without arguments.
+/// The text before the parenthesis that closes the call; `None` for a method without arguments.
 fn arguments(call: &str) -> &str {
     let mut depth = 0;
     for (at, c) in call.char_indices() {
@@ -234,7 +234,7 @@ fn the_crate_table_matches_the_manifests() {
 }
 
 #[test]
-fn every_place_the_page_names_exists() {
+fn paths_in_architecture_md_exist() {
     let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let places = page.split('`').filter(|place| place.starts_with("crates/") && !place.contains('<'));
     for place in places {
@@ -242,7 +242,7 @@ fn every_place_the_page_names_exists() {
     }
 }
 
-/// MCP tools answer with what a command prints, so they may call commands.
+/// MCP tools return what a command prints, so they may call commands.
 const MAY_CALL_COMMANDS: &str = "mcp";
 
 #[test]
@@ -416,7 +416,7 @@ fn worktrees_are_registered_by_functions_that_take_the_lock() {
                 pair[1]
             );
         }
-        let reads_it = path.ends_with("paw-broker/src/watch/rules.rs") || path.ends_with("watch/run.rs");
+        let reads_it = path.ends_with("paw-broker/src/watch/ignore_rules.rs") || path.ends_with("watch/run.rs");
         let home = reads_it || path.ends_with("paw-host/src/locks.rs");
         assert!(
             home || !words.iter().any(|word| word.ends_with("info/exclude")),
