@@ -24,7 +24,7 @@ fn add_gives_a_new_agent_a_worktree_and_a_pane() {
     let ran = world.paw(&["add", "feat/c"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "added feat/c → claude\n"), "{ran}");
     assert!(world.worktree("feat/c").join("README.md").exists());
-    assert_eq!(world.panes()[..2], before, "nobody else moves");
+    assert_eq!(world.panes()[..2], before, "the other panes stay in place");
     wait_until("its CLI runs", || {
         let pane = world.pane("feat-c")?;
         world.tmux(&["capture-pane", "-p", "-t", &pane]).contains("hello").then_some(())

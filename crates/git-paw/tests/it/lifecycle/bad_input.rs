@@ -29,7 +29,7 @@ fn receipt_of_a_newer_version_is_refused_and_not_changed() {
         [&["status"][..], &["stop", "--force"], &["purge", "--force"], &["pause"], &["remove", "feat/a"]]
     {
         let ran = world.paw(args);
-        assert!(ran.code == 1 && ran.stderr.contains("newer version"), "{args:?}: {ran}");
+        assert!(ran.code == 1 && ran.stderr.contains("newer git-paw"), "{args:?}: {ran}");
     }
     assert_eq!(fs::read_to_string(world.receipt_path()).unwrap(), receipt.to_string());
     assert!(world.is_alive());

@@ -98,5 +98,5 @@ fn remove_from_the_agents_own_pane_completes() {
     let agents = world.receipt()["worktrees"].clone();
     assert_eq!(agents.as_array().unwrap().len(), 1, "{agents}");
     let windows = world.tmux(&["list-windows", "-t", "=paw-app:", "-F", "#{window_panes}"]);
-    assert_eq!(windows, "1", "nothing is left of it beside the others");
+    assert_eq!(windows, "1", "only the session window is left");
 }

@@ -138,9 +138,9 @@ fn status_ignores_a_foreign_tmux_session_with_the_same_name() {
     assert_eq!(world.sandbox.tmux(["new-session", "-d", "-s", "paw-app"]).code, 0);
     assert_eq!(world.status()["status"], json!("stopped"));
     assert_eq!(world.paw(&["stop", "--force"]).code, 0);
-    assert!(world.is_alive(), "somebody else's session was killed");
+    assert!(world.is_alive(), "the foreign session was killed");
     assert_eq!(world.paw(&["purge", "--force"]).code, 0);
-    assert!(world.is_alive(), "somebody else's session was killed");
+    assert!(world.is_alive(), "the foreign session was killed");
 }
 
 #[test]

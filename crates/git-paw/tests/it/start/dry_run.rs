@@ -63,9 +63,9 @@ fn dry_run_says_whether_an_existing_session_is_attached_resumed_or_rebuilt() {
 #[test]
 fn dry_run_fails_like_the_start_would() {
     let world = World::new();
-    let ran = world.paw(&["start", "--dry-run", "--cli", "nobody", "--branches", "feat/a"]);
+    let ran = world.paw(&["start", "--dry-run", "--cli", "unknown", "--branches", "feat/a"]);
     assert_eq!(ran.code, 1);
-    assert!(ran.stderr.contains("CLI 'nobody' not found"), "{ran}");
+    assert!(ran.stderr.contains("CLI 'unknown' not found"), "{ran}");
 }
 
 #[test]

@@ -171,7 +171,7 @@ fn start_inside_tmux_switches_the_client_to_the_session() {
         world.repo.root.to_str().unwrap(),
     ]);
     let terminal = Terminal::run(&world.sandbox, &world.repo.root, "tmux", &["attach", "-t", "=mine:"]);
-    paw_testkit::wait_until("somebody is attached", || {
+    paw_testkit::wait_until("a client is attached", || {
         world.sandbox.tmux(["list-clients", "-F", "#{session_name}"]).stdout.contains("mine").then_some(())
     });
     let line = format!("{PROGRAM} start --no-supervisor --cli agent --branches feat/a");
@@ -246,7 +246,7 @@ fn briefing_contains_docs_base_url() {
     world.configure("docs_base_url = \"https://docs.example/paw\"\n[broker]\nenabled = true");
     world.start(&["--no-supervisor", "--branches", "feat/a"]);
     let briefing = std::fs::read_to_string(world.sandbox.root().join("app-feat-a/AGENTS.md")).unwrap();
-    assert!(briefing.contains("it is also at <https://docs.example/paw>."), "{briefing}");
+    assert!(briefing.contains("The guide is also at <https://docs.example/paw>."), "{briefing}");
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn start_attaches_although_stderr_is_a_file() {
     let start = format!("{PROGRAM} start --no-supervisor --cli agent --branches feat/a 2> log");
     let terminal = Terminal::run(&world.sandbox, &world.repo.root, "sh", &["-c", &start]);
     terminal.wait_for("agent feat-a in");
-    wait_until("somebody is attached", || {
+    wait_until("a client is attached", || {
         let clients = world.sandbox.tmux(["list-clients", "-t", "=paw-app:"]).stdout;
         (!clients.is_empty()).then_some(())
     });

@@ -39,7 +39,7 @@ fn start_rebuilds_the_session_after_kill_server() {
 }
 
 #[test]
-fn a_damaged_receipt_is_named_and_left_alone() {
+fn start_skips_a_damaged_receipt_and_does_not_change_it() {
     let world = World::new();
     let file = world.sandbox.write("home/.local/share/git-paw/sessions/paw-app.json", "{\"session_");
     let ran = world.start(&["--branches", "feat/a"]);
@@ -57,7 +57,7 @@ fn start_fails_on_a_receipt_of_a_newer_version() {
     std::fs::write(&file, &newer).unwrap();
     let ran = world.paw(&["start"]);
     assert_eq!(ran.code, 1);
-    assert!(ran.stderr.contains("newer version") && ran.stderr.contains("paw-app.json"), "{ran}");
+    assert!(ran.stderr.contains("newer git-paw") && ran.stderr.contains("paw-app.json"), "{ran}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), newer);
 }
 

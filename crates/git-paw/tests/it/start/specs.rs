@@ -70,7 +70,7 @@ fn uncommitted_specs_warn_and_force_silences() {
     let world = with_specs();
     world.repo.write("specs/brand-new/tasks.md", "- [ ] 1.1 do it\n");
     let warned = world.start(&["--dry-run", "--specs", "brand-new"]);
-    assert!(warned.stderr.contains("not committed") && warned.stderr.contains("brand-new"), "{warned}");
+    assert!(warned.stderr.contains("uncommitted specs") && warned.stderr.contains("brand-new"), "{warned}");
     let silent = world.start(&["--dry-run", "--specs", "brand-new", "--force"]);
     assert_eq!(silent.stderr, "");
 }

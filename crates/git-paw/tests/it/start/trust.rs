@@ -64,7 +64,7 @@ fn repository_cannot_raise_the_users_approval_level() {
 
     world.configure("");
     let ran = world.start(&args);
-    assert!(!ran.stderr.contains("agent_approval"), "it is no more than what holds anyway: {ran}");
+    assert!(!ran.stderr.contains("agent_approval"), "it does not exceed the default level: {ran}");
     assert!(ran.stdout.contains("workspace-write"), "{ran}");
 }
 
