@@ -56,7 +56,10 @@ fn dry_run_says_whether_an_existing_session_is_attached_resumed_or_rebuilt() {
         assert!(ran.stdout.contains(&format!("session 'paw-app' {said}.\n  feat/a → agent\n")), "{ran}");
     }
     let ran = world.start(&["--dry-run", "--cli", "agent", "--branches", "feat/b"]);
-    assert!(ran.stderr.contains("session 'paw-app' already exists: flags for a new session are ignored"), "{ran}");
+    assert!(
+        ran.stderr.contains("session 'paw-app' already exists: flags for a new session are ignored"),
+        "{ran}"
+    );
     assert_eq!(world.worktrees(), ["app-feat-a"]);
 }
 
