@@ -33,13 +33,13 @@ fn project(sandbox: &Sandbox, files: &[(&str, &str)]) -> PathBuf {
     sandbox.root().join("app")
 }
 
-fn run_in(root: &Path, wish: Option<&str>, which: &TestSelection) -> TestRun {
-    let detected = detect(&load_facts(root, &search_path(), wish), root, wish).unwrap();
+fn run_in(root: &Path, requested: Option<&str>, which: &TestSelection) -> TestRun {
+    let detected = detect(&load_facts(root, &search_path(), requested), root, requested).unwrap();
     run(None, detected.adapter.as_ref(), root, which, LIMITS).unwrap()
 }
 
-fn all(root: &Path, wish: Option<&str>) -> TestRun {
-    run_in(root, wish, &TestSelection::All)
+fn all(root: &Path, requested: Option<&str>) -> TestRun {
+    run_in(root, requested, &TestSelection::All)
 }
 
 /// All entries of a report, sorted, one per line.

@@ -6,15 +6,15 @@ use paw_testkit::Sandbox;
 
 use super::{project, search_path};
 
-fn found(files: &[(&str, &str)], wish: Option<&str>) -> Result<DetectedRunner, DetectError> {
+fn found(files: &[(&str, &str)], requested: Option<&str>) -> Result<DetectedRunner, DetectError> {
     let sandbox = Sandbox::new();
     let root = project(&sandbox, files);
     std::fs::create_dir_all(&root).unwrap();
-    detect(&load_facts(&root, &search_path(), wish), &root, wish)
+    detect(&load_facts(&root, &search_path(), requested), &root, requested)
 }
 
-fn name(files: &[(&str, &str)], wish: Option<&str>) -> String {
-    found(files, wish).unwrap().adapter.name()
+fn name(files: &[(&str, &str)], requested: Option<&str>) -> String {
+    found(files, requested).unwrap().adapter.name()
 }
 
 #[test]
