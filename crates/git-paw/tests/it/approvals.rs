@@ -23,7 +23,7 @@ fn is_allowed(sandbox: &Sandbox, repo: &TestRepo, command: &str) -> bool {
 }
 
 #[test]
-fn a_command_is_judged_and_not_run() {
+fn approvals_check_judges_a_command_without_running_it() {
     let (sandbox, repo) = project();
     assert_eq!(verdict(&sandbox, &repo, "git status").0, "allow");
     let (word, reason) = verdict(&sandbox, &repo, "touch /ran && ls");
@@ -34,7 +34,7 @@ fn a_command_is_judged_and_not_run() {
 }
 
 #[test]
-fn several_arguments_are_the_words_of_one_command() {
+fn approvals_check_joins_several_arguments_to_one_command() {
     let (sandbox, repo) = project();
     let ran = paw(&sandbox, &repo.root, &["approvals", "check", "--", "git", "commit", "-m", "a b; c"]);
     assert_eq!(ran.stdout, "allow: harmless here: git commit\n");
@@ -43,7 +43,7 @@ fn several_arguments_are_the_words_of_one_command() {
 }
 
 #[test]
-fn the_worktree_decides_which_paths_and_which_branch_are_its_own() {
+fn approvals_check_uses_the_paths_and_branch_of_the_worktree() {
     let (sandbox, repo) = project();
     let tree = sandbox.root().join("app-feat-x");
     repo.git(["worktree", "add", "--quiet", "-b", "feat/x", tree.to_str().unwrap()]);
@@ -59,7 +59,7 @@ fn the_worktree_decides_which_paths_and_which_branch_are_its_own() {
 }
 
 #[test]
-fn a_directory_outside_of_any_repository_has_the_users_own_rules() {
+fn approvals_check_outside_a_repository_uses_the_users_rules() {
     let sandbox = Sandbox::new();
     sandbox.write(
         "home/.config/git-paw/config.toml",
@@ -71,7 +71,7 @@ fn a_directory_outside_of_any_repository_has_the_users_own_rules() {
 }
 
 #[test]
-fn a_repository_can_tighten_the_rules_but_loosens_them_only_with_approval() {
+fn a_repository_can_tighten_rules_but_loosens_them_only_with_approval() {
     let (sandbox, repo) = project();
     repo.write(".git-paw/config.toml", "[supervisor.auto_approve]\napproval_level = \"conservative\"\n");
     assert!(!is_allowed(&sandbox, &repo, "git push") && is_allowed(&sandbox, &repo, "cargo test"));
@@ -89,7 +89,7 @@ fn a_repository_can_tighten_the_rules_but_loosens_them_only_with_approval() {
 }
 
 #[test]
-fn verdicts_are_listed_with_the_rules_that_would_answer_them() {
+fn approvals_lists_verdicts_and_suggests_rules() {
     let (sandbox, repo) = project();
     let ran = paw(&sandbox, &repo.root, &["approvals"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "no verdicts yet\n"));
@@ -121,7 +121,7 @@ fn verdicts_are_listed_with_the_rules_that_would_answer_them() {
 }
 
 #[test]
-fn inside_of_a_worktree_the_shells_own_directory_counts() {
+fn approvals_check_resolves_paths_from_the_current_directory() {
     let (sandbox, repo) = project();
     repo.commit_file("sub/a.txt", "a\n", "sub");
     let sub = repo.root.join("sub");

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::paw::{PROGRAM, document, paw};
 
-/// A repository whose tests fail as long as a file `broken` is there, and a session of two agents with commits.
+/// A repository whose tests fail while a file `broken` exists, and a session of two agents with commits.
 struct Team {
     sandbox: Sandbox,
     repo: TestRepo,
@@ -84,7 +84,7 @@ impl Team {
         }
     }
 
-    /// What is in an agent's inbox.
+    /// The messages in an agent's inbox.
     fn inbox(&mut self, agent: &str) -> Vec<Value> {
         self.sandbox.set("GIT_PAW_AGENT_ID", agent);
         let inbox = document(&self.paw(&["inbox", "--json"]));
@@ -101,7 +101,7 @@ fn outcomes(document: &Value) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn a_verified_session_is_merged_in_order_and_everybody_is_told() {
+fn merge_merges_a_verified_session_in_order_and_publishes_it() {
     let mut team = Team::new();
     team.verify(&["a", "b"]);
     team.sandbox.set("GIT_PAW_AGENT_ID", "feat-a");
@@ -123,7 +123,7 @@ fn a_verified_session_is_merged_in_order_and_everybody_is_told() {
 }
 
 #[test]
-fn what_is_not_verified_at_its_tip_is_not_merged_unless_it_is_named() {
+fn merge_refuses_unverified_branches_unless_they_are_named() {
     let team = Team::new();
     team.verify(&["a", "b"]);
     team.commit("b", "more.txt");
@@ -137,7 +137,7 @@ fn what_is_not_verified_at_its_tip_is_not_merged_unless_it_is_named() {
 }
 
 #[test]
-fn a_person_at_the_terminal_is_asked_about_what_is_not_verified() {
+fn merge_asks_on_a_terminal_about_unverified_branches() {
     let team = Team::new();
     let before = team.tip("main");
     for (answer, code) in [("n\r", 2), ("y\r", 1)] {
@@ -152,7 +152,7 @@ fn a_person_at_the_terminal_is_asked_about_what_is_not_verified() {
 }
 
 #[test]
-fn a_regression_stays_out_of_main_and_is_kept_and_told() {
+fn merge_keeps_a_regression_out_of_main_and_reports_it() {
     let mut team = Team::new();
     team.commit("a", "broken");
     team.verify(&["a", "b"]);
@@ -172,7 +172,7 @@ fn a_regression_stays_out_of_main_and_is_kept_and_told() {
 }
 
 #[test]
-fn a_dry_run_shows_the_order_and_does_nothing() {
+fn merge_dry_run_shows_the_order_and_changes_nothing() {
     let team = Team::new();
     team.verify(&["a"]);
     let before = team.tip("main");
@@ -190,7 +190,7 @@ fn a_dry_run_shows_the_order_and_does_nothing() {
 }
 
 #[test]
-fn what_was_done_is_shown_to_people() {
+fn merge_prints_a_table_of_results() {
     let team = Team::new();
     team.verify(&["a", "b"]);
     let ran = team.paw(&["merge"]);
@@ -209,7 +209,7 @@ fn what_was_done_is_shown_to_people() {
 }
 
 #[test]
-fn without_a_session_branches_are_named() {
+fn merge_without_a_session_requires_branch_names() {
     let team = Team::without_session();
     let ran = team.paw(&["merge", "--json"]);
     assert_eq!(ran.code, 1, "{ran}");
@@ -222,7 +222,7 @@ fn without_a_session_branches_are_named() {
 }
 
 #[test]
-fn the_repositorys_own_tests_run_only_once_they_are_approved_and_not_by_an_agent() {
+fn merge_runs_the_repositorys_tests_only_after_the_user_approved_them() {
     let mut team = Team::without_session();
     team.repo
         .write(".git-paw/config.toml", "[supervisor]\ntest_command = \"touch ran && test ! -e broken\"\n");
@@ -243,7 +243,7 @@ fn the_repositorys_own_tests_run_only_once_they_are_approved_and_not_by_an_agent
 }
 
 #[test]
-fn an_agent_does_not_merge_its_own_work() {
+fn merge_refuses_to_run_for_an_agent() {
     let mut team = Team::new();
     team.verify(&["a", "b"]);
     let before = team.tip("main");
@@ -254,7 +254,7 @@ fn an_agent_does_not_merge_its_own_work() {
 }
 
 #[test]
-fn tests_run_in_a_worktree_that_was_made_ready_and_see_no_secrets() {
+fn merge_tests_run_in_a_prepared_worktree_without_secrets() {
     let mut team = Team::without_session();
     let config = "[broker]\nport = 0\nauth = \"none\"\n[worktree]\nsetup_commands = [\"touch made-ready\"]\n\
         [supervisor]\ntest_command = \"test -e made-ready && test -z \\\"$SECRET\\\"\"\n";
@@ -266,7 +266,7 @@ fn tests_run_in_a_worktree_that_was_made_ready_and_see_no_secrets() {
 }
 
 #[test]
-fn a_setup_that_fails_ends_the_merge_and_main_stays() {
+fn merge_stops_if_the_setup_fails_and_main_stays() {
     let team = Team::without_session();
     let config = "[broker]\nport = 0\n[worktree]\nsetup_commands = [\"false\"]\n[supervisor]\ntest_command = \"true\"\n";
     team.sandbox.write("home/.config/git-paw/config.toml", config);
@@ -277,7 +277,7 @@ fn a_setup_that_fails_ends_the_merge_and_main_stays() {
 }
 
 #[test]
-fn without_tests_only_what_was_verified_is_merged() {
+fn merge_without_tests_merges_only_verified_branches() {
     let team = Team::new();
     team.sandbox.write("home/.config/git-paw/config.toml", "[broker]\nport = 0\nauth = \"none\"\n");
     let merged = team.merge(&["--only", "feat/a"]);
@@ -292,7 +292,7 @@ fn without_tests_only_what_was_verified_is_merged() {
 }
 
 #[test]
-fn a_branch_that_git_paw_verify_has_proven_is_merged() {
+fn merge_accepts_a_branch_verified_by_git_paw_verify() {
     let team = Team::new();
     for branch in ["feat/a", "feat/b"] {
         let ran = team.paw(&["verify", branch]);
@@ -302,7 +302,7 @@ fn a_branch_that_git_paw_verify_has_proven_is_merged() {
 }
 
 #[test]
-fn from_an_agents_worktree_the_same_session_is_merged() {
+fn merge_works_from_an_agents_worktree() {
     let team = Team::new();
     team.verify(&["a", "b"]);
     let ran = paw(&team.sandbox, &team.worktree("a"), &["merge", "--json"]);
@@ -310,7 +310,7 @@ fn from_an_agents_worktree_the_same_session_is_merged() {
 }
 
 #[test]
-fn a_merge_that_is_killed_while_tests_run_leaves_main_alone_and_is_gone_on_with() {
+fn a_merge_killed_during_tests_leaves_main_and_resumes() {
     let team = Team::new();
     team.verify(&["a", "b"]);
     let root = team.sandbox.root();

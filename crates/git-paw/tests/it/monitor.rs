@@ -1,4 +1,4 @@
-//! The tower over a session: what hooks tell, what screens show, and what is done about it.
+//! The session's monitor: hooks, screens, and its reactions to them.
 
 mod codex;
 mod hook;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::paw::{PROGRAM, document, paw};
 
-/// A session with an agent on `feat/x` that looks like claude, and perhaps a supervisor that does nothing.
+/// A session with an agent on `feat/x` that looks like claude, and optionally a supervisor that does nothing.
 struct World {
     sandbox: Sandbox,
     repo: TestRepo,
@@ -30,7 +30,7 @@ impl World {
 
     fn started(mode: &str, config: &str) -> Self {
         let sandbox = Sandbox::new();
-        // A login shell would read this machine's profile, and look elsewhere for programs.
+        // A login shell would read this machine's profile and change PATH.
         sandbox.write("home/.tmux.conf", "set -g default-command sh\n");
         sandbox.install_program("boss", "#!/bin/sh\nexec sleep 600\n");
         let agent = sandbox.install_agent("claude", AgentLook::Claude, "");
@@ -52,7 +52,7 @@ impl World {
         self.sandbox.root().join("app-feat-x")
     }
 
-    /// Runs the hook in the agent's worktree as claude would.
+    /// Runs the hook in the agent's worktree, as claude does.
     fn hook(&self, record: &str) -> RunOutput {
         self.hook_of("claude", record)
     }
@@ -71,7 +71,7 @@ impl World {
         }
     }
 
-    /// The record of an event of a tool.
+    /// The hook record of a tool event.
     fn record(&self, event: &str, tool: &str, input: &Value) -> String {
         let record = json!({
             "session_id": "s-1", "hook_event_name": event, "cwd": self.worktree(), "tool_name": tool,
@@ -84,7 +84,7 @@ impl World {
         self.hook(&self.record("PermissionRequest", "Bash", &json!({"command": command})))
     }
 
-    /// Each verdict: what it was about, and what was said.
+    /// The commands of the verdict log with their verdicts.
     fn verdicts(&self) -> Vec<(String, String)> {
         let listed = document(&self.paw(&["approvals", "--json"]));
         let text = |row: &Value, field: &str| row[field].as_str().unwrap().to_owned();
@@ -104,7 +104,7 @@ impl World {
         pane.unwrap_or_else(|| panic!("no pane: {listing}")).to_owned()
     }
 
-    /// Types a prompt into the agent, once it has taken its first one.
+    /// Types a prompt into the agent after its first prompt.
     fn submit(&self, prompt: &str) {
         wait_until("it was briefed", || (!self.agent.prompts().is_empty()).then_some(()));
         let before = self.agent.prompts().len();
@@ -117,13 +117,13 @@ impl World {
         self.agent.events().iter().any(|found| found == event)
     }
 
-    /// A field of all messages of one type, the oldest first.
+    /// A field of all messages of one type, oldest first.
     fn said(&self, kind: &str, field: &str) -> Vec<String> {
         let trail = fs::read_to_string(self.repo.root.join(".git-paw/broker.log")).unwrap_or_default();
         let messages = trail.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let of_kind = messages.filter_map(|line| {
             let message = if line["message"].is_object() { line["message"].clone() } else { line };
-            // What the supervisor does is told as well.
+            // Ignore messages about the supervisor.
             let about = message["type"] != "agent.status" || message["agent_id"] == "feat-x";
             (message["type"] == kind && about).then(|| message["payload"][field].clone())
         });
@@ -139,7 +139,7 @@ impl World {
         self.said("agent.question", "question")
     }
 
-    /// What the tower has said the agent is doing, the oldest first.
+    /// The agent's states as the monitor reported them, oldest first.
     fn phases(&self) -> Vec<String> {
         self.said("agent.status", "phase")
     }

@@ -1,4 +1,4 @@
-//! The supervisor's own pane, watched by the tower.
+//! The supervisor's pane, watched by the monitor.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! `git paw start --unattended`: sessions that are followed to their end.
+//! `git paw start --unattended`
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use serde_json::Value;
 use crate::interrupted::{EndlessGate, are_gone, terminate};
 use crate::paw::{PROGRAM, document, paw};
 
-/// A repository whose tests fail as long as a file `broken` is there, and a CLI that looks like claude.
+/// A repository whose tests fail while a file `broken` exists, and a CLI that looks like claude.
 struct World {
     sandbox: Sandbox,
     repo: TestRepo,
     agent: FakeAgent,
 }
 
-/// Whoever commits in a worktree may say so in the name of its agent, as the agent itself does.
+/// Lets commits in a worktree be reported in the name of its agent.
 const OPEN: &str = "[broker]\nauth = \"none\"\n";
 const GATE: &str = "[supervisor]\ntest_command = \"test ! -e broken || { echo it is broken; exit 1; }\"\n";
 
@@ -28,7 +28,7 @@ impl World {
 
     fn configured(config: &str) -> Self {
         let sandbox = Sandbox::new();
-        // A login shell would read this machine's profile, and look elsewhere for programs.
+        // A login shell would read this machine's profile and change PATH.
         sandbox.write("home/.tmux.conf", "set -g default-command sh\n");
         let agent = sandbox.install_agent("claude", AgentLook::Claude, "");
         sandbox.write("home/.config/git-paw/config.toml", config);
@@ -39,7 +39,7 @@ impl World {
         paw(&self.sandbox, &self.repo.root, args)
     }
 
-    /// Starts a session of agents on these branches, and goes on at once.
+    /// Starts a session of agents on these branches without waiting for it.
     fn start(&self, branches: &str, more: &[&str]) -> Running {
         let args = ["start", "--unattended", "--json", "--cli", "claude", "--branches", branches];
         self.spawn(&[&args, more].concat())
@@ -56,7 +56,7 @@ impl World {
         self.sandbox.root().join(format!("app-{}", branch.replace('/', "-")))
     }
 
-    /// Waits until the agent has its first words, from where on it can work.
+    /// Waits until the agent has received its first prompt.
     fn is_briefed(&self) {
         wait_until("it was briefed", || (!self.agent.prompts().is_empty()).then_some(()));
     }
@@ -69,7 +69,7 @@ impl World {
     }
 
     fn commit_all(&self, dir: &Path, message: &str) -> String {
-        // The hook tells the session who has committed, as it does in a pane.
+        // The commit hook reports the agent, as it does in a pane.
         let ran = self.sandbox.run(dir, "git", ["add", "--all"]);
         assert_eq!(ran.code, 0, "{ran}");
         let ran = self.sandbox.run(dir, "git", ["commit", "--quiet", "--message", message]);
@@ -94,7 +94,7 @@ impl World {
     }
 }
 
-/// The command, until it ends.
+/// The running command, killed on drop.
 struct Running(Option<Child>);
 
 impl Running {
@@ -104,7 +104,7 @@ impl Running {
         assert!(kill.success());
     }
 
-    /// Waits for its end.
+    /// Waits until it exits.
     fn finish(mut self) -> RunOutput {
         let output = self.0.take().unwrap().wait_with_output().unwrap();
         RunOutput {
@@ -135,7 +135,7 @@ fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn committed_work_of_an_agent_that_rests_is_verified_and_the_session_stays() {
+fn unattended_verifies_the_commits_of_an_idle_agent_and_keeps_the_session() {
     let world = World::new();
     let running = world.start("feat/x", &[]);
     world.is_briefed();
@@ -151,7 +151,7 @@ fn committed_work_of_an_agent_that_rests_is_verified_and_the_session_stays() {
 }
 
 #[test]
-fn a_commit_that_nobody_tells_of_is_noticed_as_well() {
+fn unattended_notices_a_commit_without_a_message() {
     let world = World::configured(GATE);
     let running = world.start("feat/x", &[]);
     world.is_briefed();
@@ -161,7 +161,7 @@ fn a_commit_that_nobody_tells_of_is_noticed_as_well() {
 }
 
 #[test]
-fn a_failing_agent_is_told_what_to_mend_and_has_another_chance() {
+fn unattended_sends_failures_to_the_agent_and_lets_it_try_again() {
     let world = World::new();
     let running = world.start("feat/x", &[]);
     world.is_briefed();
@@ -178,7 +178,7 @@ fn a_failing_agent_is_told_what_to_mend_and_has_another_chance() {
 }
 
 #[test]
-fn an_agent_that_has_had_its_chances_has_failed() {
+fn unattended_fails_an_agent_without_attempts_left() {
     let world = World::new();
     let running = world.start("feat/x", &["--chances", "0"]);
     world.is_briefed();
@@ -191,7 +191,7 @@ fn an_agent_that_has_had_its_chances_has_failed() {
 }
 
 #[test]
-fn harmless_commands_are_approved_and_others_are_parked_without_asking_anybody() {
+fn unattended_approves_safe_commands_and_parks_others() {
     let world = World::new();
     let running = world.start("feat/x", &[]);
     world.submit("[[bash:git status ; bash:git push --force ; say:finished]]");
@@ -205,7 +205,7 @@ fn harmless_commands_are_approved_and_others_are_parked_without_asking_anybody()
 }
 
 #[test]
-fn what_is_verified_is_merged_when_that_is_wanted() {
+fn unattended_merges_verified_work_with_merge() {
     let world = World::new();
     let running = world.start("feat/x,feat/y", &["--merge"]);
     world.is_briefed();
@@ -222,9 +222,9 @@ fn what_is_verified_is_merged_when_that_is_wanted() {
 }
 
 #[test]
-fn a_merge_that_cannot_be_made_does_not_hide_what_became_of_the_agents() {
+fn unattended_reports_the_agents_even_if_the_merge_fails() {
     let world = World::new();
-    // Where the merge would test.
+    // The path of the merge's test worktree.
     std::fs::create_dir(world.sandbox.root().join("app-paw-merge")).unwrap();
     let running = world.start("feat/x", &["--merge"]);
     world.is_briefed();
@@ -236,7 +236,7 @@ fn a_merge_that_cannot_be_made_does_not_hide_what_became_of_the_agents() {
 }
 
 #[test]
-fn when_the_time_is_over_it_says_who_was_still_at_work() {
+fn unattended_reports_unfinished_agents_at_the_time_limit() {
     let world = World::new();
     let running = world.start("feat/x", &["--time-limit", "6s"]);
     world.submit("[[wait]]");
@@ -248,7 +248,7 @@ fn when_the_time_is_over_it_says_who_was_still_at_work() {
 }
 
 #[test]
-fn interrupted_it_leaves_the_session_at_work_and_goes_on_when_it_is_called_again() {
+fn unattended_can_be_interrupted_and_run_again() {
     let world = World::new();
     let args = ["start", "--unattended", "--cli", "claude", "--branches", "feat/x"];
     let running = world.spawn(&args);
@@ -266,7 +266,7 @@ fn interrupted_it_leaves_the_session_at_work_and_goes_on_when_it_is_called_again
 }
 
 #[test]
-fn asked_to_end_it_leaves_no_gate_behind_and_holds_nothing_against_the_agent() {
+fn unattended_kills_running_gates_on_a_signal() {
     let world = World::configured(&format!("[supervisor]\ntest_command = \"endless\"\n{OPEN}"));
     let gate = EndlessGate::install(&world.sandbox);
     let running = world.start("feat/x", &[]);
@@ -285,7 +285,7 @@ fn asked_to_end_it_leaves_no_gate_behind_and_holds_nothing_against_the_agent() {
 }
 
 #[test]
-fn a_program_that_ends_without_a_commit_has_done_nothing() {
+fn unattended_reports_nothing_for_a_cli_that_exits_without_commits() {
     let world = World::new();
     let running = world.start("feat/x", &[]);
     world.submit("[[die]]");
@@ -294,7 +294,7 @@ fn a_program_that_ends_without_a_commit_has_done_nothing() {
 }
 
 #[test]
-fn a_session_that_somebody_ends_is_not_waited_for() {
+fn unattended_stops_when_the_session_is_stopped() {
     let world = World::new();
     let running = world.start("feat/x", &[]);
     world.is_briefed();
@@ -305,7 +305,7 @@ fn a_session_that_somebody_ends_is_not_waited_for() {
 }
 
 #[test]
-fn without_gates_nothing_is_started() {
+fn unattended_requires_a_gate() {
     let world = World::configured("");
     let ran = world.start("feat/x", &[]).finish();
     assert_eq!(ran.code, 2, "{ran}");
@@ -314,7 +314,7 @@ fn without_gates_nothing_is_started() {
 }
 
 #[test]
-fn gates_of_the_repository_are_approved_at_the_start_or_nothing_is_started() {
+fn unattended_requires_approved_gates_at_the_start() {
     let world = World::configured(OPEN);
     world.repo.write(".git-paw/config.toml", GATE);
     let ran = world.start("feat/x", &[]).finish();
@@ -328,7 +328,7 @@ fn gates_of_the_repository_are_approved_at_the_start_or_nothing_is_started() {
 }
 
 #[test]
-fn its_flags_belong_to_it_and_nobody_else_supervises() {
+fn unattended_flags_require_unattended_and_exclude_supervisor() {
     let world = World::new();
     for args in [["start", "--merge"].as_slice(), &["start", "--time-limit", "4h"], &["start", "--json"]] {
         let ran = world.paw(args);
@@ -343,7 +343,7 @@ fn its_flags_belong_to_it_and_nobody_else_supervises() {
 }
 
 #[test]
-fn agents_that_were_left_alone_are_guarded_again_when_their_session_is_built_again() {
+fn a_recovered_unattended_session_installs_its_hooks_again() {
     let world = World::new();
     let running = world.start("feat/x", &[]);
     world.is_briefed();
@@ -367,7 +367,7 @@ fn agents_that_were_left_alone_are_guarded_again_when_their_session_is_built_aga
 }
 
 #[test]
-fn an_agent_added_to_a_session_that_was_left_alone_is_started_like_the_others() {
+fn an_agent_added_to_an_unattended_session_starts_like_the_others() {
     let world = World::new();
     world.sandbox.install_agent("codex", AgentLook::Claude, "");
     let running = world.start("feat/x", &[]);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::paw::{PROGRAM, document, paw};
 
-/// A repository with a branch `feat/x` in a worktree of its own, one commit ahead.
+/// A repository with a branch `feat/x` in a linked worktree, one commit ahead.
 fn project() -> (Sandbox, TestRepo) {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
@@ -30,7 +30,7 @@ fn verify(sandbox: &Sandbox, repo: &TestRepo, more: &[&str]) -> (RunOutput, Valu
 }
 
 #[test]
-fn a_verified_branch_ends_with_zero_and_a_failed_one_does_not() {
+fn verify_exits_with_zero_only_for_a_verified_branch() {
     let (sandbox, repo) = project();
     configure(&sandbox, "test -f work.txt");
     let (ran, answer) = verify(&sandbox, &repo, &[]);
@@ -49,14 +49,14 @@ fn a_verified_branch_ends_with_zero_and_a_failed_one_does_not() {
 }
 
 #[test]
-fn a_gate_run_with_nothing_configured_is_unproven() {
+fn verify_without_configured_gates_is_unproven() {
     let (sandbox, repo) = project();
     let (ran, answer) = verify(&sandbox, &repo, &[]);
     assert_eq!((ran.code, &answer["verdict"]), (1, &json!("unproven")));
 }
 
 #[test]
-fn the_repositorys_own_commands_run_only_once_they_are_approved() {
+fn verify_runs_the_repositorys_gates_only_after_approval() {
     let (mut sandbox, repo) = project();
     repo.write(".git-paw/config.toml", "[supervisor]\ntest_command = \"touch ../ran\"\n");
     let (ran, answer) = verify(&sandbox, &repo, &[]);
@@ -71,7 +71,7 @@ fn the_repositorys_own_commands_run_only_once_they_are_approved() {
 }
 
 #[test]
-fn approved_once_the_commands_run_until_they_change() {
+fn verify_asks_again_only_if_approved_gates_change() {
     let (sandbox, repo) = project();
     repo.write(".git-paw/config.toml", "[supervisor]\ntest_command = \"true\"\n");
     assert_eq!(verify(&sandbox, &repo, &["--trust"]).1["verdict"], "verified");
@@ -81,7 +81,7 @@ fn approved_once_the_commands_run_until_they_change() {
 }
 
 #[test]
-fn a_branch_cannot_choose_its_own_gates() {
+fn verify_ignores_gates_configured_on_the_branch() {
     let (sandbox, repo) = project();
     configure(&sandbox, "false");
     let tree = TestRepo { root: sandbox.root().join("app-feat-x") };
@@ -90,7 +90,7 @@ fn a_branch_cannot_choose_its_own_gates() {
 }
 
 #[test]
-fn governance_documents_are_given_with_their_checklists() {
+fn verify_reports_governance_documents_with_checklists() {
     let (sandbox, repo) = project();
     repo.write("DOD.md", "- [ ] tests\n- [x] docs\n");
     let text =
@@ -108,7 +108,7 @@ fn governance_documents_are_given_with_their_checklists() {
 }
 
 #[test]
-fn unknown_branches_and_gates_are_named() {
+fn verify_names_unknown_branches_and_gates() {
     let (sandbox, repo) = project();
     configure(&sandbox, "true");
     let ran = paw(&sandbox, &repo.root, &["verify", "feat/none", "--json"]);
@@ -117,7 +117,7 @@ fn unknown_branches_and_gates_are_named() {
     assert!(ran.code == 2 && ran.stderr.contains("luck"), "{ran}");
 }
 
-/// A broker that ends with the test.
+/// A broker that stops with the test.
 struct Broker(Child);
 
 impl Drop for Broker {
@@ -128,7 +128,7 @@ impl Drop for Broker {
 }
 
 #[test]
-fn the_session_is_told_who_is_verified_and_what_is_to_be_mended() {
+fn verify_publishes_verified_and_failed_branches() {
     let (sandbox, repo) = project();
     configure(&sandbox, "test -f work.txt");
     let mut command = sandbox.command(PROGRAM);

@@ -1,4 +1,4 @@
-//! Whole command lines and their verdicts: the hostile ones first.
+//! Verdicts on complete command lines.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use crate::hostile::{HALF, HOSTILE};
 
-/// A worktree with some files, a home beside it, and links that lead out.
+/// A worktree with some files, a home directory next to it, and links that lead outside.
 pub(crate) struct Tree {
     _dir: tempfile::TempDir,
     pub(crate) place: CommandContext,
@@ -51,7 +51,7 @@ impl Tree {
     }
 }
 
-/// What agents do all day.
+/// Everyday commands of agents.
 const EVERYDAY: &[&str] = &[
     "cargo test",
     "cargo test -p paw-core config::",
@@ -177,7 +177,7 @@ const EVERYDAY: &[&str] = &[
 ];
 
 #[test]
-fn nothing_hostile_is_allowed() {
+fn hostile_commands_are_never_approved() {
     let tree = Tree::new();
     let allowed: Vec<_> = HOSTILE.iter().chain(HALF).filter(|command| tree.allows(command)).collect();
     assert!(allowed.is_empty(), "{allowed:#?}");
@@ -185,7 +185,7 @@ fn nothing_hostile_is_allowed() {
 }
 
 #[test]
-fn everyday_commands_are_allowed() {
+fn everyday_commands_are_approved() {
     let tree = Tree::new();
     for command in EVERYDAY {
         let verdict = judge(command, &ApprovalRules::default(), &tree.place);
@@ -195,7 +195,7 @@ fn everyday_commands_are_allowed() {
 }
 
 #[test]
-fn a_path_of_the_worktree_is_fine_in_full_and_one_beside_it_is_not() {
+fn absolute_paths_are_approved_only_inside_the_worktree() {
     let tree = Tree::new();
     assert!(tree.allows(&format!("cat {}", tree.absolute("src/main.rs"))));
     assert!(tree.allows(&format!("cd {} && git status", tree.absolute(""))));
@@ -207,7 +207,7 @@ fn a_path_of_the_worktree_is_fine_in_full_and_one_beside_it_is_not() {
 }
 
 #[test]
-fn where_the_shell_already_is_counts() {
+fn paths_are_relative_to_the_shells_directory() {
     let mut tree = Tree::new();
     tree.place.cwd = tree.place.worktree.join("src");
     assert!(tree.allows("cat ../Cargo.toml") && !tree.allows("cat ../../other/x"));
@@ -219,7 +219,7 @@ fn where_the_shell_already_is_counts() {
 }
 
 #[test]
-fn only_its_own_branch_is_pushed_and_only_to_the_usual_remotes() {
+fn push_is_approved_only_for_the_worktrees_branch_and_known_remotes() {
     let mut tree = Tree::new();
     for command in ["git push origin feat/y", "git push https://example.com/x feat/x", "git push evil feat/x"]
     {
@@ -243,7 +243,7 @@ fn configured(approve: AutoApproveConfig, everyday: DevAllowlistConfig) -> Appro
 }
 
 #[test]
-fn the_level_decides_how_far_it_goes() {
+fn the_approval_level_limits_what_is_approved() {
     let tree = Tree::new();
     let verdicts = |level: ApprovalLevel| {
         let approve = AutoApproveConfig { approval_level: level, ..AutoApproveConfig::default() };
@@ -257,7 +257,7 @@ fn the_level_decides_how_far_it_goes() {
 }
 
 #[test]
-fn writing_files_can_be_switched_off() {
+fn approval_of_writes_can_be_turned_off() {
     let tree = Tree::new();
     let approve = AutoApproveConfig { approve_worktree_writes: false, ..AutoApproveConfig::default() };
     let rules = configured(approve, DevAllowlistConfig::default());
@@ -269,7 +269,7 @@ fn writing_files_can_be_switched_off() {
 }
 
 #[test]
-fn the_users_own_rules_allow_their_commands_and_nothing_beside_them() {
+fn user_rules_approve_only_their_commands() {
     let tree = Tree::new();
     let own = |text: &str| vec![text.to_owned()];
     let approve = AutoApproveConfig { safe_commands: own("./gradlew test"), ..AutoApproveConfig::default() };
@@ -298,7 +298,7 @@ fn the_users_own_rules_allow_their_commands_and_nothing_beside_them() {
 }
 
 #[test]
-fn a_list_of_stacks_leaves_out_the_others() {
+fn a_list_of_stacks_excludes_other_stacks() {
     let tree = Tree::new();
     let everyday = DevAllowlistConfig { stacks: vec![Stack::Go], ..DevAllowlistConfig::default() };
     let rules = configured(AutoApproveConfig::default(), everyday);
@@ -307,7 +307,7 @@ fn a_list_of_stacks_leaves_out_the_others() {
 }
 
 #[test]
-fn an_allowed_command_with_anything_added_to_it_is_asked_about() {
+fn an_approved_command_with_an_added_part_is_asked_about() {
     let tree = Tree::new();
     let added = [
         "{} &",
@@ -363,7 +363,7 @@ fn an_allowed_command_with_anything_added_to_it_is_asked_about() {
     for command in EVERYDAY {
         for shape in added {
             let line = shape.replace("{}", command);
-            // In a comment, in quotes or behind a here-document nothing of it would run.
+            // In a comment, in quotes or after a here-document it would not run.
             if command.contains('\'') && shape.contains('\'')
                 || command.contains('\n') && shape.ends_with("# x")
             {
@@ -375,7 +375,7 @@ fn an_allowed_command_with_anything_added_to_it_is_asked_about() {
 }
 
 #[test]
-fn every_verdict_says_why_in_words_that_no_terminal_obeys() {
+fn verdict_reasons_contain_no_control_characters() {
     let tree = Tree::new();
     let lines = HOSTILE.iter().chain(HALF).chain(EVERYDAY);
     for command in lines {
@@ -389,7 +389,7 @@ fn every_verdict_says_why_in_words_that_no_terminal_obeys() {
 }
 
 #[test]
-fn a_line_that_nobody_would_read_is_asked_about() {
+fn overlong_commands_are_asked_about() {
     let tree = Tree::new();
     assert!(!tree.allows(&format!("echo {}", "x".repeat(20_000))));
     assert!(!tree.allows(&"(".repeat(10_000)));
@@ -399,7 +399,7 @@ fn a_line_that_nobody_would_read_is_asked_about() {
 }
 
 #[test]
-fn a_worktree_that_is_not_there_is_no_reason_to_panic() {
+fn judging_in_a_missing_worktree_does_not_panic() {
     let place = CommandContext::at(Path::new("/no/such/worktree"));
     assert!(judge("cat src/main.rs", &ApprovalRules::default(), &place).is_allow());
     assert!(!judge("cat ../x", &ApprovalRules::default(), &place).is_allow());
@@ -408,7 +408,7 @@ fn a_worktree_that_is_not_there_is_no_reason_to_panic() {
 
 static TREE: LazyLock<Tree> = LazyLock::new(Tree::new);
 
-/// Joins that leave each side a command of its own.
+/// Operators that separate commands.
 fn join() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![" && ", " || ", "; ", " | ", "\n", ";", "&&", "|"])
 }

@@ -16,7 +16,7 @@ use paw_supervisor::gates::{
 use paw_testkit::{TestRepo, git};
 use paw_worktree::{Preparation, setup};
 
-/// A repository whose branch `feat/x` has a worktree of its own, one commit ahead of `main`.
+/// A repository with a branch `feat/x` in a linked worktree, one commit ahead of `main`.
 struct Project {
     dir: tempfile::TempDir,
     repo: TestRepo,
@@ -81,7 +81,7 @@ fn lines_in(path: &Path) -> usize {
 }
 
 #[test]
-fn a_branch_whose_gates_pass_is_verified_and_the_record_is_bound_to_its_commit() {
+fn a_branch_with_passing_gates_is_verified_and_recorded_by_commit() {
     let project = Project::new();
     let report = project.verify(&[(Gate::Lint, "true"), (Gate::Test, "test -f work.txt")]);
     assert_eq!((report.proof, report.errors.len()), (GateProof::Verified, 0));
@@ -93,7 +93,7 @@ fn a_branch_whose_gates_pass_is_verified_and_the_record_is_bound_to_its_commit()
 }
 
 #[test]
-fn the_agents_own_worktree_is_used_while_it_is_clean() {
+fn gates_run_in_the_agents_worktree_if_it_is_clean() {
     let project = Project::new();
     fs::write(project.tree.join("cache"), "warm\n").unwrap();
     fs::create_dir(project.tree.join(".git-paw")).unwrap();
@@ -104,7 +104,7 @@ fn the_agents_own_worktree_is_used_while_it_is_clean() {
 }
 
 #[test]
-fn uncommitted_files_cannot_help() {
+fn gates_do_not_see_uncommitted_files() {
     let project = Project::new();
     fs::write(project.tree.join("fix.txt"), "uncommitted\n").unwrap();
     let report = project.verify(&[(Gate::Test, "pwd; test -f fix.txt")]);
@@ -116,7 +116,7 @@ fn uncommitted_files_cannot_help() {
 }
 
 #[test]
-fn the_kept_checkout_loses_what_a_run_left_behind_but_not_its_caches() {
+fn the_kept_checkout_is_cleaned_but_keeps_ignored_files() {
     let project = Project::new();
     fs::write(project.tree.join("dirty"), "x").unwrap();
     let steps = [(
@@ -130,7 +130,7 @@ fn the_kept_checkout_loses_what_a_run_left_behind_but_not_its_caches() {
 }
 
 #[test]
-fn a_stranger_in_the_place_of_the_kept_checkout_is_left_alone() {
+fn gates_refuse_a_foreign_directory_at_the_checkouts_path() {
     let project = Project::new();
     fs::write(project.tree.join("dirty"), "x").unwrap();
     fs::create_dir_all(project.kept().join("branch")).unwrap();
@@ -141,7 +141,7 @@ fn a_stranger_in_the_place_of_the_kept_checkout_is_left_alone() {
 }
 
 #[test]
-fn no_hook_of_the_repository_runs_for_the_kept_checkout() {
+fn the_kept_checkout_runs_no_repository_hooks() {
     let project = Project::new();
     fs::write(project.tree.join("dirty"), "x").unwrap();
     let hook = project.repo.root.join(".git/hooks/post-checkout");
@@ -154,7 +154,7 @@ fn no_hook_of_the_repository_runs_for_the_kept_checkout() {
 }
 
 #[test]
-fn a_tip_that_moves_while_gates_run_voids_the_verdict() {
+fn gates_are_void_if_the_tip_moves_meanwhile() {
     let project = Project::new();
     let command = "git commit --quiet --allow-empty -m sneaky";
     let report = project.verify(&[(Gate::Test, command)]);
@@ -164,7 +164,7 @@ fn a_tip_that_moves_while_gates_run_voids_the_verdict() {
 }
 
 #[test]
-fn a_file_that_changes_in_the_agents_worktree_while_gates_run_voids_the_verdict() {
+fn gates_are_void_if_a_file_in_the_worktree_changes_meanwhile() {
     let project = Project::new();
     let report = project.verify(&[(Gate::Test, "echo more >> work.txt")]);
     assert_eq!(report.proof, GateProof::Void);
@@ -173,7 +173,7 @@ fn a_file_that_changes_in_the_agents_worktree_while_gates_run_voids_the_verdict(
 }
 
 #[test]
-fn nothing_configured_is_unproven_and_runs_nothing() {
+fn a_branch_is_unproven_without_configured_gates() {
     let project = Project::new();
     let report = project.verify(&[]);
     assert_eq!((report.proof, report.findings.len()), (GateProof::Unproven, 0));
@@ -181,7 +181,7 @@ fn nothing_configured_is_unproven_and_runs_nothing() {
 }
 
 #[test]
-fn failures_are_told_with_the_tags_of_their_gates_and_a_regression_is_called_one() {
+fn gate_failures_have_tags_and_regressions_are_marked() {
     let project = Project::new();
     let report = project.verify(&[
         (Gate::Test, "if test -f work.txt; then echo 'test a ... FAILED'; exit 1; fi"),
@@ -196,7 +196,7 @@ fn failures_are_told_with_the_tags_of_their_gates_and_a_regression_is_called_one
 }
 
 #[test]
-fn an_old_failure_is_not_the_agents_but_a_new_one_beside_it_is() {
+fn only_new_failures_count_against_a_branch() {
     let project = Project::new();
     let runs = project.dir.path().join("runs");
     let failing =
@@ -212,7 +212,7 @@ fn an_old_failure_is_not_the_agents_but_a_new_one_beside_it_is() {
 }
 
 #[test]
-fn a_branch_without_a_commit_of_its_own_is_not_blamed_for_what_main_fails() {
+fn a_branch_without_commits_does_not_fail_for_main() {
     let project = Project::new();
     project.repo.git(["branch", "feat/fresh", "main"]);
     let steps = [(Gate::Test, "echo 'test old ... FAILED'; exit 1")];
@@ -228,7 +228,7 @@ fn a_branch_without_a_commit_of_its_own_is_not_blamed_for_what_main_fails() {
 }
 
 #[test]
-fn some_gates_alone_prove_nothing_until_the_others_have_run_on_the_same_commit() {
+fn a_branch_is_unproven_until_all_gates_ran_on_its_commit() {
     let project = Project::new();
     let mut order = project.order(&[(Gate::Lint, "true"), (Gate::Test, "true")]);
     order.only = vec![Gate::Lint];
@@ -242,7 +242,7 @@ fn some_gates_alone_prove_nothing_until_the_others_have_run_on_the_same_commit()
 }
 
 #[test]
-fn a_gate_that_takes_too_long_fails() {
+fn a_gate_fails_at_its_time_limit() {
     let project = Project::new();
     let mut order = project.order(&[(Gate::Test, "sleep 600")]);
     order.limit = Duration::from_millis(300);
@@ -251,7 +251,7 @@ fn a_gate_that_takes_too_long_fails() {
 }
 
 #[test]
-fn a_branch_that_does_not_exist_is_an_error_that_names_it() {
+fn verify_names_a_branch_that_does_not_exist() {
     let project = Project::new();
     let order = GateRequest {
         branch: BranchName::new("feat/none").unwrap(),
@@ -269,7 +269,7 @@ fn a_branch_without_a_worktree_is_verified_in_the_kept_checkout() {
 }
 
 #[test]
-fn a_kept_checkout_is_made_ready_like_any_worktree() {
+fn the_kept_checkout_is_prepared_like_a_worktree() {
     let project = Project::new();
     fs::write(project.repo.root.join("cache"), "brought along\n").unwrap();
     fs::write(project.tree.join("dirty"), "x").unwrap();
@@ -291,7 +291,7 @@ fn a_kept_checkout_is_made_ready_like_any_worktree() {
 }
 
 #[test]
-fn what_gates_print_is_handed_over_while_they_run() {
+fn gate_output_is_streamed_while_gates_run() {
     let project = Project::new();
     let seen = RefCell::new(Vec::new());
     let order = project.order(&[(Gate::Test, "echo one; echo two")]);

@@ -1,7 +1,7 @@
-//! Command lines that must never be approved unasked, in the worktree that `approvals` makes.
+//! Command lines that must never be approved automatically, in the worktree of `approvals`.
 
 pub(crate) const HOSTILE: &[&str] = &[
-    // Plain harm.
+    // Destructive commands.
     "rm -rf /",
     "rm -rf build",
     "rm src/main.rs",
@@ -22,7 +22,7 @@ pub(crate) const HOSTILE: &[&str] = &[
     "shred src/main.rs",
     "crontab -",
     "systemctl stop sshd",
-    // Behind something harmless.
+    // After a safe command.
     "cat Cargo.toml && npm publish",
     "cargo test; rm -rf ~",
     "ls | sh",
@@ -96,7 +96,7 @@ pub(crate) const HOSTILE: &[&str] = &[
     "ls >| x",
     "ls 3> x",
     "ls <> x",
-    // Redirections that leave, or touch what is protected.
+    // Redirections outside of the worktree or to protected files.
     "echo x > /etc/passwd",
     "echo x > ../other/x",
     "echo x > ~/.bashrc",
@@ -321,7 +321,7 @@ pub(crate) const HOSTILE: &[&str] = &[
     "git paw worktree remove x --force",
     "git paw undo restore x",
     "git-paw trust --yes",
-    // Paths that leave or are protected.
+    // Paths outside of the worktree or protected.
     "cat /etc/passwd",
     "cat /proc/self/cwd/Cargo.toml",
     "cat /proc/self/environ",
@@ -401,7 +401,7 @@ pub(crate) const HOSTILE: &[&str] = &[
     "date 010100002030",
     "date -s tomorrow",
     "hostname evil",
-    // Programs by path, and names in disguise.
+    // Programs by path, and disguised names.
     "./x",
     "./cargo test",
     "bin/git status",
@@ -447,12 +447,12 @@ pub(crate) const HOSTILE: &[&str] = &[
     "scp x host:",
     "gh pr merge",
     "gh auth token",
-    // Nobody knows what it does.
+    // Unknown programs.
     "unknown-program",
     "unknown-program --help",
 ];
 
-/// No command at all, or half of one: text behind it could make it whole.
+/// Empty or incomplete commands, which appended text could complete.
 pub(crate) const HALF: &[&str] = &[
     "",
     "   ",

@@ -1,4 +1,4 @@
-//! Approvals and gates, as the rest of the program uses them.
+//! Integration tests of approvals, gates and merges.
 #![allow(
     clippy::disallowed_methods,
     clippy::expect_used,

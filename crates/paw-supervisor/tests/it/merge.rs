@@ -1,4 +1,4 @@
-//! Merging on real repositories: every branch of what can happen to a branch.
+//! Merges on real repositories.
 
 mod checkout;
 mod crash;

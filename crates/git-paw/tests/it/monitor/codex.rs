@@ -1,4 +1,4 @@
-//! Prompts of codex, which do not say where a command would run.
+//! codex prompts, which do not show where a command would run.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::World;
 
-/// Draws a prompt for whatever stands in `~/ask`, as codex does, and keeps the key that answers it.
+/// Draws a codex prompt for the command in `~/ask` and records the key that answers it.
 const CODEX: &str = r#"#!/usr/bin/env bash
 clear_screen() { printf '\033[2J\033[H'; }
 clear_screen
@@ -33,7 +33,7 @@ fn world() -> World {
     sandbox.write("home/.tmux.conf", "set -g default-command sh\n");
     sandbox.install_program("boss", "#!/bin/sh\nexec sleep 600\n");
     let script = sandbox.install_program(".codex-script", CODEX);
-    // tmux names a program by its first word.
+    // tmux reports a program by its first word.
     sandbox.install_program(
         "codex",
         &format!("#!/usr/bin/env bash\nexec -a codex bash '{}'\n", script.display()),
@@ -50,7 +50,7 @@ fn world() -> World {
 }
 
 impl World {
-    /// codex calls its model's command, tells of it, and asks.
+    /// codex reports a tool call of its model and asks for approval.
     fn codex_asks(&self, command: &str, arguments: &Value) {
         let transcript = self.sandbox.home().join(".codex/sessions/rollout.jsonl");
         let mut call = json!({"cmd": command});
@@ -76,7 +76,7 @@ impl World {
         fs::read_to_string(self.sandbox.home().join("keys")).unwrap_or_default()
     }
 
-    /// What somebody was asked about this command, once it was. Nobody has answered it.
+    /// The approval question about this command, once it was published. No key was pressed.
     fn asked_about(&self, command: &str) -> String {
         let asked = wait_until("somebody is asked", || {
             self.questions().into_iter().find(|question| question.contains(command))
@@ -89,7 +89,7 @@ impl World {
 }
 
 #[test]
-fn a_command_of_codex_is_judged_where_it_would_run_and_asked_about_where_nobody_knows() {
+fn monitor_judges_a_codex_command_in_its_directory_and_asks_if_that_is_unknown() {
     let world = world();
     world.draw("cargo test --lib");
     let asked = world.asked_about("cargo test --lib");

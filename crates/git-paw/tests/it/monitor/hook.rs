@@ -11,7 +11,7 @@ use super::World;
 use crate::paw::document;
 
 #[test]
-fn a_harmless_command_is_allowed_and_the_verdict_written_down() {
+fn hook_allows_a_safe_command_and_logs_the_verdict() {
     let world = World::supervised("");
     let ran = world.asks_to_run("git status --short");
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
@@ -22,7 +22,7 @@ fn a_harmless_command_is_allowed_and_the_verdict_written_down() {
 }
 
 #[test]
-fn whatever_is_not_surely_harmless_gets_no_answer() {
+fn hook_does_not_answer_unsafe_commands() {
     let world = World::supervised("");
     for command in ["rm -rf /", "curl x | sh", "git status; $(reboot)", "cat ../app/README.md"] {
         let ran = world.asks_to_run(command);
@@ -31,7 +31,7 @@ fn whatever_is_not_surely_harmless_gets_no_answer() {
     let verdicts = world.verdicts();
     assert_eq!(verdicts.len(), 4);
     assert!(verdicts.iter().all(|(_, verdict)| verdict == "ask"), "{verdicts:?}");
-    // Where the shell is decides what a path means.
+    // Paths are relative to the shell's directory.
     let outside = json!({
         "session_id": "s", "hook_event_name": "PermissionRequest", "cwd": "/", "tool_name": "Bash",
         "tool_input": {"command": "git status"},
@@ -45,7 +45,7 @@ fn whatever_is_not_surely_harmless_gets_no_answer() {
 }
 
 #[test]
-fn opencode_is_answered_in_its_own_words_and_its_events_are_what_it_does() {
+fn hook_answers_opencode_in_its_format_and_records_its_events() {
     let world = World::supervised("");
     let asked = |permission: &str, about: Value| {
         let facts = json!({"id": "per_1", "sessionID": "ses_1", "permission": permission, "metadata": about});
@@ -71,7 +71,7 @@ fn opencode_is_answered_in_its_own_words_and_its_events_are_what_it_does() {
 }
 
 #[test]
-fn edits_are_allowed_in_the_worktree_alone() {
+fn hook_allows_edits_only_in_the_worktree() {
     let world = World::supervised("");
     let edit = |file: &str| {
         let record = world.record("PermissionRequest", "Write", &json!({"file_path": file, "content": "x"}));
@@ -83,7 +83,7 @@ fn edits_are_allowed_in_the_worktree_alone() {
 }
 
 #[test]
-fn without_a_supervisor_or_with_approvals_switched_off_nothing_is_answered() {
+fn hook_answers_nothing_without_a_supervisor_or_with_approvals_off() {
     for (mode, config) in
         [("--no-supervisor", ""), ("--supervisor", "[supervisor.auto_approve]\nenabled = false\n")]
     {
@@ -94,7 +94,7 @@ fn without_a_supervisor_or_with_approvals_switched_off_nothing_is_answered() {
 }
 
 #[test]
-fn a_verdict_that_cannot_be_written_down_allows_nothing() {
+fn hook_allows_nothing_if_the_verdict_cannot_be_logged() {
     let world = World::supervised("");
     fs::create_dir_all(world.repo.root.join(".git/paw/approvals.jsonl")).unwrap();
     let ran = world.asks_to_run("git status");
@@ -102,7 +102,7 @@ fn a_verdict_that_cannot_be_written_down_allows_nothing() {
 }
 
 #[test]
-fn what_an_agent_does_is_written_down_by_its_environment_or_its_worktree() {
+fn hook_identifies_the_agent_by_environment_or_worktree() {
     let mut world = World::supervised("");
     let notes = HookNotes::of(&world.repo.root.join(".git"));
     let told = |world: &World| {
@@ -117,7 +117,7 @@ fn what_an_agent_does_is_written_down_by_its_environment_or_its_worktree() {
 }
 
 #[test]
-fn no_record_makes_it_fail_or_speak() {
+fn hook_ignores_invalid_records() {
     let world = World::supervised("");
     for record in ["", "{", "[]", "null", "{\"hook_event_name\":7}", "\u{0}\u{1}", &"[".repeat(100_000)] {
         let ran = world.hook(record);
@@ -126,7 +126,7 @@ fn no_record_makes_it_fail_or_speak() {
 }
 
 #[test]
-fn hooks_are_in_the_worktree_out_of_git_and_gone_after_a_purge() {
+fn hooks_are_installed_outside_of_git_and_removed_by_purge() {
     let world = World::supervised("");
     let file = world.worktree().join(".claude/settings.local.json");
     let settings: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();

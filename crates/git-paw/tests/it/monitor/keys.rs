@@ -1,4 +1,4 @@
-//! Keys of the configuration that change what the tower and its hooks do, each seen at work.
+//! Configuration keys of the monitor and its hooks, each with its effect.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ fn trail(world: &World) -> String {
     fs::read_to_string(world.repo.root.join(".git-paw/broker.log")).unwrap_or_default()
 }
 
-/// Everything that was told as something to mend.
+/// All errors of feedback messages.
 fn told(world: &World) -> String {
     world.said("agent.feedback", "errors").join("\n")
 }
@@ -24,7 +24,7 @@ fn run(world: &World, event: &str, command: &str) -> String {
     world.hook(&world.record(event, "Bash", &json!({"command": command}))).stdout
 }
 
-/// A token with which the agent can be spoken for.
+/// The agent's broker token.
 fn token(world: &World) -> String {
     let dir = PawDir::of(&world.repo.root.join(".git"));
     let log = log::open(&dir.log()).unwrap();
@@ -34,7 +34,7 @@ fn token(world: &World) -> String {
 }
 
 #[test]
-fn borders_show_what_an_agent_is_doing_until_nobody_watches() {
+fn pane_borders_show_agent_states_while_the_monitor_runs() {
     let world = World::supervised("");
     let shown = || world.tmux(&["display-message", "-p", "-t", &world.pane(), "#{@paw_state}"]);
     let option = |name: &str| world.tmux(&["show-options", "-w", "-v", "-t", "=paw-app:", name]);
@@ -48,7 +48,7 @@ fn borders_show_what_an_agent_is_doing_until_nobody_watches() {
 }
 
 #[test]
-fn without_border_affordances_borders_are_left_alone() {
+fn monitor_leaves_borders_alone_without_border_affordances() {
     let world = World::supervised("[layout]\nborder_affordances = false\n");
     wait_until("it is seen to rest", || (world.phase() == "idle").then_some(()));
     let option = world.tmux(&["show-options", "-w", "-v", "-t", "=paw-app:", "pane-border-status"]);
@@ -59,7 +59,7 @@ fn without_border_affordances_borders_are_left_alone() {
 }
 
 #[test]
-fn a_commit_asks_for_verification_unless_nobody_wants_to_be_asked() {
+fn a_commit_requests_verification_unless_configured_off() {
     for (config, nudged) in [("", true), ("verify_on_commit_nudge = false\n", false)] {
         let mut world = World::supervised(config);
         wait_until("the session listens", || (!world.phases().is_empty()).then_some(()));
@@ -73,14 +73,14 @@ fn a_commit_asks_for_verification_unless_nobody_wants_to_be_asked() {
         if nudged {
             wait_until("it is to be verified", || trail(&world).contains("verify-now").then_some(()));
         } else {
-            // Both would have been stored in one step.
+            // Both messages would have been stored together.
             assert!(!trail(&world).contains("verify-now"), "{}", trail(&world));
         }
     }
 }
 
 #[test]
-fn a_question_that_nobody_answers_is_raised_again() {
+fn an_unanswered_question_is_repeated() {
     let world = World::supervised("blocked_on_supervisor_window_seconds = 1\n");
     world.submit("[[bash:git push --force]]");
     wait_until("somebody is asked", || world.questions().pop());
@@ -91,7 +91,7 @@ fn a_question_that_nobody_answers_is_raised_again() {
 }
 
 #[test]
-fn what_a_person_approved_in_the_pane_is_noted_unless_that_is_not_wanted() {
+fn manual_approvals_are_logged_unless_configured_off() {
     for (config, noted) in [("", true), ("manual_approvals_log = false\n", false)] {
         let world = World::supervised(config);
         assert_eq!(run(&world, "PermissionRequest", "make deploy"), "");
@@ -100,7 +100,7 @@ fn what_a_person_approved_in_the_pane_is_noted_unless_that_is_not_wanted() {
         if noted {
             wait_until("it is noted", || world.verdicts().contains(&allowed).then_some(()));
         } else {
-            // What comes after it has been taken in.
+            // A later note has been read, so this one was, too.
             run(&world, "PreToolUse", "openspec archive x");
             wait_until("all was heard", || told(&world).contains("[scope]").then_some(()));
             assert!(!world.verdicts().contains(&allowed), "{:?}", world.verdicts());
@@ -109,7 +109,7 @@ fn what_a_person_approved_in_the_pane_is_noted_unless_that_is_not_wanted() {
 }
 
 #[test]
-fn what_was_approved_with_a_command_is_noted_once_whatever_is_noted_of_panes() {
+fn an_approval_by_command_is_logged_once() {
     for config in ["", "manual_approvals_log = false\n"] {
         let world = World::supervised(config);
         world.submit("[[bash:make deploy ; say:finished]]");
@@ -121,7 +121,7 @@ fn what_was_approved_with_a_command_is_noted_once_whatever_is_noted_of_panes() {
 }
 
 #[test]
-fn a_conversation_that_outgrows_the_configured_size_is_told() {
+fn monitor_reports_a_conversation_above_the_configured_size() {
     let world = World::supervised("context_bloat_threshold_k = 3\n");
     let grown = |tokens: u32| {
         let line =
@@ -140,7 +140,7 @@ fn a_conversation_that_outgrows_the_configured_size_is_told() {
 }
 
 #[test]
-fn an_agent_that_steps_out_of_its_role_is_warned_refused_or_left_alone() {
+fn role_gating_warns_refuses_or_ignores() {
     for (config, refused, warned) in [
         ("", false, true),
         ("[opsx]\nrole_gating = \"block\"\n", true, false),
@@ -170,7 +170,7 @@ fn an_agent_that_steps_out_of_its_role_is_warned_refused_or_left_alone() {
 }
 
 #[test]
-fn a_configured_settings_file_gets_the_rules_stays_out_of_git_and_is_given_back() {
+fn a_configured_settings_file_gets_hooks_and_is_restored_by_purge() {
     let config = "[clis.claude]\ncommand = \"claude\"\nsettings_path = \".own/settings.json\"\n";
     let world = World::supervised(config);
     let file = world.worktree().join(".own/settings.json");
@@ -179,7 +179,7 @@ fn a_configured_settings_file_gets_the_rules_stays_out_of_git_and_is_given_back(
     assert!(settings["hooks"]["Stop"].is_array());
     assert!(!world.worktree().join(".claude").exists());
     assert_eq!(git(&world.worktree(), ["status", "--porcelain"]), "");
-    // An agent does not change its own rules unasked.
+    // An agent must not change its rules without asking.
     let edit = world.record("PermissionRequest", "Write", &json!({"file_path": file, "content": "{}"}));
     assert_eq!(world.hook(&edit).stdout, "");
     assert_eq!(world.paw(&["add", "feat/y", "--cli", "claude"]).code, 0);
@@ -189,7 +189,7 @@ fn a_configured_settings_file_gets_the_rules_stays_out_of_git_and_is_given_back(
 }
 
 #[test]
-fn a_settings_file_outside_of_the_worktree_is_refused_and_said() {
+fn a_settings_file_outside_the_worktree_is_refused() {
     let config = "[clis.claude]\ncommand = \"claude\"\nsettings_path = \"../settings.json\"\n";
     let world = World::supervised(config);
     assert!(!world.sandbox.root().join("settings.json").exists());

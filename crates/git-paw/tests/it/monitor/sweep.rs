@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::World;
 use crate::paw::{document, paw};
 
-/// A session whose agent waits for an approval that nobody gives by itself.
+/// A session whose agent waits for an approval that the monitor does not give.
 fn waiting() -> World {
     let world = World::supervised("");
     world.submit("[[bash:git push --force ; say:finished]]");
@@ -22,7 +22,7 @@ fn waiting() -> World {
 }
 
 #[test]
-fn the_sweep_says_what_every_agent_shows_does_and_waits_for() {
+fn sweep_shows_screens_states_and_requests_of_all_agents() {
     let world = waiting();
     let status = document(&world.paw(&["sweep", "status", "--json"]));
     assert_eq!(status[0]["agent"], "feat-x");
@@ -45,7 +45,7 @@ fn the_sweep_says_what_every_agent_shows_does_and_waits_for() {
 }
 
 #[test]
-fn an_approval_is_given_once_by_whoever_is_in_charge() {
+fn sweep_approve_presses_the_key_once_and_only_for_supervisor_or_user() {
     let mut world = waiting();
     world.sandbox.set("GIT_PAW_AGENT_ID", "feat-y");
     let ran = world.paw(&["sweep", "approve", "feat-x"]);
@@ -58,12 +58,15 @@ fn an_approval_is_given_once_by_whoever_is_in_charge() {
     assert_eq!(last, ("git push --force".to_owned(), "allow".to_owned()));
     wait_until("it rests", || (world.phase() == "idle").then_some(()));
     let again = world.paw(&["sweep", "approve", "feat-x"]);
-    assert!(again.code == 1 && again.stderr.contains("has no approval prompt that git paw can read"), "{again}");
+    assert!(
+        again.code == 1 && again.stderr.contains("has no approval prompt that git paw can read"),
+        "{again}"
+    );
     assert!(!world.agent.events().iter().any(|event| event == "key 1"));
 }
 
 #[test]
-fn findings_and_directives_reach_the_agent_with_their_tags() {
+fn sweep_feedback_and_directives_reach_the_agent_with_tags() {
     let world = World::supervised("");
     wait_until("the broker runs", || {
         let status = document(&world.paw(&["status", "--json"]));
@@ -75,7 +78,7 @@ fn findings_and_directives_reach_the_agent_with_their_tags() {
     sent(&["tell", "feat/x", "use bcrypt"]);
     let tagged = |text: &str| json!([text]).to_string();
     let expected = [tagged("[testing] lex::numbers fails"), tagged("[directive] use bcrypt")];
-    // The tower may have something to say as well.
+    // The monitor may have sent messages, too.
     wait_until("all was written down", || {
         let said = world.said("agent.feedback", "errors");
         expected.iter().all(|text| said.contains(text)).then_some(())
@@ -85,7 +88,7 @@ fn findings_and_directives_reach_the_agent_with_their_tags() {
 }
 
 #[test]
-fn what_is_told_now_is_typed_into_the_pane() {
+fn tell_now_types_into_the_pane() {
     let world = World::supervised("");
     wait_until("it was briefed", || (!world.agent.prompts().is_empty()).then_some(()));
     let ran = world.paw(&["tell", "feat-x", "--now", "skip the migration"]);
@@ -94,7 +97,7 @@ fn what_is_told_now_is_typed_into_the_pane() {
 }
 
 #[test]
-fn nobody_is_told_nothing_and_unknown_agents_are_named() {
+fn tell_refuses_empty_text_and_names_unknown_agents() {
     let world = World::supervised("");
     let ran = world.paw(&["tell", "feat-z", "hello"]);
     assert!(ran.stderr.contains("the session has no agent 'feat-z'\nhint: agents: feat-x"), "{ran}");
@@ -104,7 +107,7 @@ fn nobody_is_told_nothing_and_unknown_agents_are_named() {
 }
 
 #[test]
-fn init_writes_a_thin_script_and_keeps_one_that_is_there() {
+fn init_writes_the_sweep_script_and_keeps_an_existing_one() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     assert_eq!(paw(&sandbox, &repo.root, &["init"]).code, 0);
@@ -117,7 +120,7 @@ fn init_writes_a_thin_script_and_keeps_one_that_is_there() {
 }
 
 #[test]
-fn an_agent_is_explained_by_what_its_hooks_have_told() {
+fn explain_uses_the_agents_hook_events() {
     let world = World::supervised("");
     wait_until("it was briefed", || (!world.agent.prompts().is_empty()).then_some(()));
     let told = json!({"session_id": "s", "hook_event_name": "SessionStart", "source": "startup"});

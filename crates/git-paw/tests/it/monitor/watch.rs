@@ -1,4 +1,4 @@
-//! What the tower does about what it sees in panes.
+//! How the monitor reacts to what panes show.
 
 use paw_agent::hooks::notes::{HookAnswer, HookNote, HookNotes};
 use paw_core::AgentId;
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::World;
 
 #[test]
-fn a_harmless_command_on_the_screen_is_approved_by_one_key() {
+fn monitor_approves_a_safe_command_on_the_screen_with_one_key() {
     let world = World::supervised("");
     world.submit("[[bash:git status ; say:finished]]");
     wait_until("it was allowed", || world.has_event("allowed git status").then_some(()));
@@ -21,7 +21,7 @@ fn a_harmless_command_on_the_screen_is_approved_by_one_key() {
 }
 
 #[test]
-fn a_prompt_that_its_hook_may_be_answering_gets_no_key() {
+fn monitor_presses_no_key_while_a_hook_may_answer() {
     let world = World::supervised("");
     let begun = json!({"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"});
     assert_eq!(world.hook(&begun.to_string()).code, 0);
@@ -32,13 +32,13 @@ fn a_prompt_that_its_hook_may_be_answering_gets_no_key() {
 }
 
 #[test]
-fn a_command_that_is_not_harmless_becomes_one_question_and_no_key() {
+fn monitor_asks_once_about_an_unsafe_command_and_presses_no_key() {
     let world = World::supervised("");
     world.submit("[[bash:git push --force ; say:finished]]");
     let asked = wait_until("somebody is asked", || world.questions().pop());
     assert!(asked.contains("feat-x wants: git push --force"), "{asked}");
     wait_until("the dashboard says so", || (world.phase() == "waiting_approval").then_some(()));
-    // Looks go on; neither a key nor a question comes of them.
+    // Further polls neither press a key nor publish a question.
     let seen = world.status_count();
     world.tmux(&["send-keys", "-t", &world.pane(), "-l", "3"]);
     wait_until("a denial is seen", || (world.phase() == "idle").then_some(()));
@@ -49,7 +49,7 @@ fn a_command_that_is_not_harmless_becomes_one_question_and_no_key() {
 }
 
 #[test]
-fn with_approvals_switched_off_the_tower_only_watches() {
+fn monitor_only_watches_with_approvals_off() {
     let world = World::supervised("[supervisor.auto_approve]\nenabled = false\n");
     world.submit("[[bash:git status]]");
     wait_until("it is seen to wait", || (world.phase() == "waiting_approval").then_some(()));
@@ -59,7 +59,7 @@ fn with_approvals_switched_off_the_tower_only_watches() {
 }
 
 #[test]
-fn what_hooks_tell_is_known_at_once_and_asked_once() {
+fn monitor_reads_hook_events_at_once_and_asks_once() {
     let world = World::supervised("");
     wait_until("it is idle", || (world.phase() == "idle").then_some(()));
     let notes = HookNotes::of(&world.repo.root.join(".git"));
@@ -73,21 +73,24 @@ fn what_hooks_tell_is_known_at_once_and_asked_once() {
         notes.append(&AgentId::new("feat-x").unwrap(), &note).unwrap();
     }
     let asked = wait_until("somebody is asked", || world.questions().pop());
-    assert!(asked.contains("npm publish (not approved automatically: `npm` is not on the allowlist)"), "{asked}");
+    assert!(
+        asked.contains("npm publish (not approved automatically: `npm` is not on the allowlist)"),
+        "{asked}"
+    );
     wait_until("it waits", || world.phases().contains(&"waiting_approval".to_owned()).then_some(()));
-    // Its screen has said otherwise for a while.
+    // Its screen has shown another state for a while.
     wait_until("the screen is believed", || (world.phase() == "idle").then_some(()));
     assert_eq!(world.questions().len(), 1);
 }
 
-/// What was told of trouble of the agent, and nobody else.
+/// The stall reports about the agent.
 fn stalls(world: &World) -> Vec<String> {
     let of_agent = |said: &String| said.contains("[stall] feat-x:");
     world.said("agent.feedback", "errors").into_iter().filter(of_agent).collect()
 }
 
 #[test]
-fn an_agent_that_died_is_told_once() {
+fn monitor_reports_an_exited_agent_once() {
     let world = World::supervised("");
     wait_until("it is seen to live", || (world.phase() == "idle").then_some(()));
     world.submit("[[die]]");
@@ -97,7 +100,7 @@ fn an_agent_that_died_is_told_once() {
 }
 
 #[test]
-fn an_agent_that_met_a_limit_is_told_of_with_its_end_and_goes_on_after_it() {
+fn monitor_reports_a_rate_limit_and_resumes_the_agent_after_it() {
     let world = World::supervised("");
     world.submit("[[say:begun ; limit:in 8s ; wait ; say:finished]]");
     wait_until("the limit is known", || world.phases().contains(&"rate_limited".to_owned()).then_some(()));
@@ -106,7 +109,7 @@ fn an_agent_that_met_a_limit_is_told_of_with_its_end_and_goes_on_after_it() {
     wait_until("the supervisor knows", || stalls(&world).pop());
     let prompt = wait_until("it is told to go on", || world.agent.prompts().get(2).cloned());
     assert_eq!(prompt, "Your rate limit should have reset. Continue where you left off.");
-    wait_until("it is at work again", || (world.phase() == "working").then_some(()));
+    wait_until("it is working again", || (world.phase() == "working").then_some(()));
     world.agent.go();
     wait_until("it has come to its end", || (world.phase() == "idle").then_some(()));
     let told = "[stall] feat-x: rate-limited, resets in 8s; git paw resumes it then";

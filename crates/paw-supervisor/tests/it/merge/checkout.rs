@@ -1,4 +1,4 @@
-//! Where main is checked out, what is the user's stays the user's.
+//! A merge keeps the user's changes where main is checked out.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ fn refusal(report: &paw_supervisor::merge::MergeReport, name: &str) -> String {
 }
 
 #[test]
-fn changes_in_other_files_stay_as_they_are() {
+fn merge_keeps_uncommitted_changes_in_other_files() {
     let world = World::new(&["a"]);
     world.commit("a", "a.txt", "a\n");
     write(&world.repo.root, "shared.txt", "mine\n");
@@ -30,7 +30,7 @@ fn changes_in_other_files_stay_as_they_are() {
 }
 
 #[test]
-fn changed_untracked_and_ignored_files_in_the_way_are_refused_with_the_reason() {
+fn merge_refuses_to_overwrite_changed_untracked_and_ignored_files() {
     for (name, ignored) in [("shared.txt", false), ("new.txt", false), ("secret.env", true)] {
         let world = World::new(&["a"]);
         world.commit("a", name, "theirs\n");
@@ -43,13 +43,13 @@ fn changed_untracked_and_ignored_files_in_the_way_are_refused_with_the_reason() 
         let why = refusal(&report, "feat/a");
         assert!(why.contains(name) && why.contains("app"), "{name}: {why}");
         assert_eq!((world.main(), read(&world.repo.root, name)), (before, "mine\n".to_owned()), "{name}");
-        assert!(world.said_of("agent.feedback", "a").is_empty(), "it is not the agent's to mend");
+        assert!(world.messages_of("agent.feedback", "a").is_empty(), "it is not the agent's to mend");
         world.assert_tidy();
     }
 }
 
 #[test]
-fn a_refused_branch_is_merged_once_the_way_is_free() {
+fn a_refused_branch_is_merged_once_the_file_is_gone() {
     let world = World::new(&["a"]);
     world.commit("a", "new.txt", "theirs\n");
     write(&world.repo.root, "new.txt", "mine\n");
@@ -59,7 +59,7 @@ fn a_refused_branch_is_merged_once_the_way_is_free() {
 }
 
 #[test]
-fn main_that_is_checked_out_nowhere_is_moved_all_the_same() {
+fn merge_moves_main_if_it_is_not_checked_out() {
     let world = World::new(&["a"]);
     let tip = world.commit("a", "a.txt", "a\n");
     world.repo.git(["switch", "--quiet", "-c", "elsewhere"]);
@@ -71,7 +71,7 @@ fn main_that_is_checked_out_nowhere_is_moved_all_the_same() {
 }
 
 #[test]
-fn main_in_a_linked_worktree_is_followed_there() {
+fn merge_updates_main_in_a_linked_worktree() {
     let world = World::new(&["a"]);
     world.commit("a", "a.txt", "a\n");
     world.repo.git(["switch", "--quiet", "-c", "elsewhere"]);
@@ -85,7 +85,7 @@ fn main_in_a_linked_worktree_is_followed_there() {
 }
 
 #[test]
-fn a_bare_repository_is_merged_too() {
+fn merge_works_in_a_bare_repository() {
     let world = World::new(&["a"]);
     let tip = world.commit("a", "a.txt", "a\n");
     world.repo.git(["switch", "--quiet", "--detach"]);
@@ -97,7 +97,7 @@ fn a_bare_repository_is_merged_too() {
 }
 
 #[test]
-fn a_commit_made_on_main_meanwhile_is_not_lost() {
+fn merge_keeps_a_commit_made_on_main_meanwhile() {
     for checked_out in [true, false] {
         let world = World::new(&["a"]);
         world.commit("a", "a.txt", "a\n");
@@ -121,7 +121,7 @@ fn a_commit_made_on_main_meanwhile_is_not_lost() {
 }
 
 #[test]
-fn with_a_rebase_a_branch_is_tested_again_on_what_main_has_become_meanwhile() {
+fn merge_with_rebase_retests_a_branch_if_main_moved() {
     let world = World::new(&["a"]).rebasing();
     world.commit("a", "a.txt", "a\n");
     let mut tested = Vec::new();
@@ -138,7 +138,7 @@ fn with_a_rebase_a_branch_is_tested_again_on_what_main_has_become_meanwhile() {
 }
 
 #[test]
-fn main_in_the_middle_of_a_rebase_is_not_moved() {
+fn merge_does_not_move_main_during_a_rebase() {
     let world = World::new(&["a"]);
     world.repo.git(["branch", "other"]);
     let mine = world.repo.commit_file("shared.txt", "mine\n", "mine");
@@ -155,13 +155,13 @@ fn main_in_the_middle_of_a_rebase_is_not_moved() {
 }
 
 #[test]
-fn a_directory_of_somebody_else_at_the_place_of_the_tests_is_not_touched() {
+fn merge_refuses_a_foreign_directory_at_the_test_worktrees_path() {
     let world = World::new(&["a"]);
     world.commit("a", "a.txt", "a\n");
-    fs::create_dir(world.bench()).unwrap();
-    write(&world.bench(), "mine", "x\n");
+    fs::create_dir(world.test_worktree()).unwrap();
+    write(&world.test_worktree(), "mine", "x\n");
     let before = world.main();
     let error = world.merge_with(&mut |checkout| Ok(prove(checkout)), &mut |_, _| {}).unwrap_err();
     assert!(matches!(error, MergeError::InTheWay(_)), "{error}");
-    assert_eq!((world.main(), read(&world.bench(), "mine")), (before, "x\n".to_owned()));
+    assert_eq!((world.main(), read(&world.test_worktree(), "mine")), (before, "x\n".to_owned()));
 }

@@ -1,4 +1,4 @@
-//! The process dies at every step. Main is then untouched or proven, and the next merge goes on as if nothing had been.
+//! Kills a merge at every step. Main is then unchanged or tested, and the next merge resumes.
 
 use std::path::PathBuf;
 
@@ -11,13 +11,13 @@ use super::world::{World, outcomes, prove};
 
 const ABORTED: Exit = Exit::Signal(6);
 
-/// Where the child dies: at a step, of one branch if it says so.
+/// Whether the child aborts at this step, and branch if one is named.
 fn is_named(step: MergeStep, branch: Option<&BranchName>) -> bool {
     let of = branch.map_or_else(|| format!("{step:?}"), |branch| format!("{step:?} {branch}"));
     std::env::var("PAW_TEST_DIE_AT").is_ok_and(|moment| moment == of)
 }
 
-/// Run by the tests below, in a process of its own.
+/// Run by the tests below in a separate process.
 #[test]
 #[ignore = "run by other tests"]
 fn child() {
@@ -52,7 +52,7 @@ fn world() -> World {
 }
 
 #[test]
-fn a_merge_that_dies_at_any_step_leaves_main_untouched_or_proven_and_is_gone_on_with() {
+fn a_merge_killed_at_any_step_leaves_main_tested_and_resumes() {
     let moments = [
         ("Planned", 0),
         ("Testing feat/a", 0),
@@ -60,18 +60,18 @@ fn a_merge_that_dies_at_any_step_leaves_main_untouched_or_proven_and_is_gone_on_
         ("Advancing feat/a", 0),
         ("Advanced feat/a", 1),
         ("Recorded feat/a", 1),
-        ("Told feat/a", 1),
+        ("Reported feat/a", 1),
         ("Testing feat/b", 1),
         ("Proven feat/b", 1),
         ("Advancing feat/b", 1),
         ("Advanced feat/b", 2),
         ("Recorded feat/b", 2),
         ("BranchRebased feat/b", 2),
-        ("Told feat/b", 2),
+        ("Reported feat/b", 2),
         ("Testing feat/c", 2),
         ("Proven feat/c", 2),
         ("Recorded feat/c", 2),
-        ("Told feat/c", 2),
+        ("Reported feat/c", 2),
         ("Summarised", 2),
     ];
     for (moment, merged) in moments {
@@ -92,35 +92,35 @@ fn a_merge_that_dies_at_any_step_leaves_main_untouched_or_proven_and_is_gone_on_
         assert_eq!(git(&world.worktree("b"), ["status", "--porcelain"]), "", "{moment}");
         world.assert_tidy();
 
-        let count = |name: &str| world.said().iter().filter(|message| message["type"] == name).count();
-        let said = ["agent.advanced-main", "agent.feedback", "agent.status"].map(count);
-        assert_eq!(said, [2, 1, 1], "{moment}: everything is said once");
+        let count = |name: &str| world.messages().iter().filter(|message| message["type"] == name).count();
+        let sent = ["agent.advanced-main", "agent.feedback", "agent.status"].map(count);
+        assert_eq!(sent, [2, 1, 1], "{moment}: every message is sent once");
     }
 }
 
 #[test]
-fn what_a_dead_merge_left_does_not_hold_up_a_look_and_a_look_leaves_it() {
+fn a_forecast_works_after_a_killed_merge_and_keeps_its_state() {
     let world = world();
     dies(&world, "Advanced feat/a");
-    assert!(world.bench().exists());
+    assert!(world.test_worktree().exists());
     let merge: PlannedMerge = world.open().unwrap();
-    assert_eq!(merge.forecast(true).unwrap().len(), 2, "a is over");
+    assert_eq!(merge.forecast(true).unwrap().len(), 2, "a is merged");
     drop(merge);
     assert!(world.merge().resumed);
 }
 
 #[test]
-fn a_branch_that_moved_after_the_crash_is_judged_anew() {
+fn a_resumed_merge_tests_a_branch_that_moved_again() {
     let world = world();
-    dies(&world, "Told feat/c");
+    dies(&world, "Reported feat/c");
     let broken = world.worktree("c").join("broken");
     std::fs::remove_file(broken).unwrap();
-    world.commit("c", "c.txt", "mended\n");
+    world.commit("c", "c.txt", "fixed\n");
     assert_eq!(outcomes(&world.merge()), [("feat/a", "merged"), ("feat/b", "merged"), ("feat/c", "merged")]);
 }
 
 #[test]
-fn a_damaged_journal_is_said_and_main_stays() {
+fn a_damaged_merge_journal_is_reported_and_main_stays() {
     let world = world();
     let before = world.main();
     std::fs::create_dir_all(world.repo.root.join(".git/paw")).unwrap();

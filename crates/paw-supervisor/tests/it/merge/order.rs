@@ -1,11 +1,11 @@
-//! Who is merged when, who is not, and what is said about it.
+//! The order of a merge, skipped branches, and the messages about them.
 
 use paw_supervisor::merge::{MergeAction, MergeError, MergeOutcome, MergeSkip};
 
 use super::world::{World, branch, id, outcome, outcomes};
 
 #[test]
-fn agents_without_edges_merge_first_and_dependents_follow_fast_forward_only() {
+fn merge_fast_forwards_independent_agents_first() {
     let world = World::new(&["a"]);
     world.commit("a", "a.txt", "a\n");
     let world = world.with_agent("b", "feat/a");
@@ -26,7 +26,7 @@ fn agents_without_edges_merge_first_and_dependents_follow_fast_forward_only() {
 }
 
 #[test]
-fn the_order_is_that_of_blocked_events_and_not_that_of_the_session() {
+fn merge_order_follows_blocked_messages() {
     let world = World::new(&["b"]).with_agent("a", "main");
     world.commit("a", "a.txt", "a\n");
     world.commit("b", "b.txt", "b\n");
@@ -37,23 +37,23 @@ fn the_order_is_that_of_blocked_events_and_not_that_of_the_session() {
 }
 
 #[test]
-fn a_branch_that_diverges_is_skipped_and_its_agent_is_asked_to_rebase() {
+fn merge_skips_a_diverged_branch_and_asks_its_agent_to_rebase() {
     let world = World::new(&["a", "b"]);
     world.commit("a", "a.txt", "a\n");
     let b = world.commit("b", "b.txt", "b\n");
     let report = world.merge();
     assert_eq!(outcome(&report, "feat/b"), &MergeOutcome::Skipped { why: MergeSkip::Diverged });
     assert_eq!(world.tip("feat/b"), b, "the branch is left alone");
-    let feedback = world.said_of("agent.feedback", "b");
+    let feedback = world.messages_of("agent.feedback", "b");
     assert_eq!((feedback.len(), &feedback[0]["payload"]["from"]), (1, &"supervisor".into()));
     let text = feedback[0]["payload"]["errors"][0].as_str().unwrap();
     assert!(text.contains("feat/b was not merged") && text.contains("git rebase main"), "{text}");
-    assert!(world.said_of("agent.feedback", "a").is_empty());
+    assert!(world.messages_of("agent.feedback", "a").is_empty());
     assert!(!report.is_complete());
 }
 
 #[test]
-fn nothing_of_a_cycle_is_merged_and_a_person_is_asked() {
+fn merge_skips_a_dependency_cycle_and_asks_the_user() {
     let world = World::new(&["a", "b", "c"]);
     for agent in ["a", "b", "c"] {
         world.commit(agent, &format!("{agent}.txt"), "x\n");
@@ -64,14 +64,14 @@ fn nothing_of_a_cycle_is_merged_and_a_person_is_asked() {
     assert_eq!(outcomes(&report), [("feat/c", "merged"), ("feat/a", "cycle"), ("feat/b", "cycle")]);
     assert_eq!(report.cycles, [vec![id("a"), id("b")]]);
     assert_eq!(world.main(), world.tip("feat/c"));
-    let question = world.said_of("agent.question", "supervisor");
+    let question = world.messages_of("agent.question", "supervisor");
     assert_eq!(question.len(), 1);
     let text = question[0]["payload"]["question"].as_str().unwrap();
     assert!(text.contains("a, b depend on each other"), "{text}");
 }
 
 #[test]
-fn whoever_depends_on_a_branch_that_is_not_merged_waits() {
+fn merge_skips_a_branch_whose_dependency_is_not_merged() {
     let world = World::new(&["a", "b", "c"]);
     world.commit("a", "broken", "x\n");
     world.commit("b", "b.txt", "x\n");
@@ -80,11 +80,11 @@ fn whoever_depends_on_a_branch_that_is_not_merged_waits() {
     let report = world.merge();
     assert_eq!(outcomes(&report), [("feat/a", "regression"), ("feat/b", "skipped"), ("feat/c", "merged")]);
     assert_eq!(outcome(&report, "feat/b"), &MergeOutcome::Skipped { why: MergeSkip::Waits { on: id("a") } });
-    assert!(world.said_of("agent.feedback", "b").is_empty(), "there is nothing b could do");
+    assert!(world.messages_of("agent.feedback", "b").is_empty(), "b cannot do anything about it");
 }
 
 #[test]
-fn a_branch_asked_for_by_itself_does_not_wait_for_those_that_take_no_part() {
+fn merge_of_one_branch_ignores_dependencies_outside_the_merge() {
     let world = World::new(&["a", "b"]);
     world.commit("a", "a.txt", "x\n");
     world.commit("b", "b.txt", "x\n");
@@ -95,13 +95,13 @@ fn a_branch_asked_for_by_itself_does_not_wait_for_those_that_take_no_part() {
 }
 
 #[test]
-fn the_final_status_says_what_merged_what_was_skipped_and_what_failed() {
+fn merge_publishes_a_summary() {
     let world = World::new(&["a", "b", "c", "d"]);
     world.commit("a", "broken", "x\n");
     world.commit("b", "b.txt", "x\n");
     world.commit("c", "c.txt", "x\n");
     let report = world.merge();
-    let status = world.said_of("agent.status", "supervisor");
+    let status = world.messages_of("agent.status", "supervisor");
     assert_eq!(status.len(), 1);
     let text = status[0]["payload"]["message"].as_str().unwrap();
     assert_eq!(
@@ -113,12 +113,12 @@ fn the_final_status_says_what_merged_what_was_skipped_and_what_failed() {
 }
 
 #[test]
-fn everybody_hears_that_main_has_moved() {
+fn merge_publishes_that_main_moved() {
     let world = World::new(&["a"]);
     let tip = world.commit("a", "a.txt", "a\n");
     world.merge();
     let moved: Vec<_> =
-        world.said().into_iter().filter(|said| said["type"] == "agent.advanced-main").collect();
+        world.messages().into_iter().filter(|sent| sent["type"] == "agent.advanced-main").collect();
     assert_eq!(moved.len(), 1);
     assert_eq!(
         (moved[0]["merged_branch"].as_str(), moved[0]["new_main_sha"].as_str()),
@@ -128,7 +128,7 @@ fn everybody_hears_that_main_has_moved() {
 }
 
 #[test]
-fn verified_holds_for_the_current_tip_only() {
+fn a_verification_applies_only_to_the_current_tip() {
     let world = World::new(&["a", "b", "idle"]);
     world.commit("a", "a.txt", "x\n");
     world.commit("b", "b.txt", "x\n");
@@ -146,7 +146,7 @@ fn verified_holds_for_the_current_tip_only() {
 }
 
 #[test]
-fn a_forecast_changes_nothing_and_is_what_then_happens() {
+fn a_forecast_changes_nothing_and_matches_the_merge() {
     let world = World::new(&["a", "b", "idle"]);
     world.commit("a", "a.txt", "x\n");
     world.commit("b", "b.txt", "x\n");
@@ -171,7 +171,7 @@ fn a_forecast_changes_nothing_and_is_what_then_happens() {
     assert_eq!(moves(true), expected(MergeAction::Rebase));
     drop(merge);
     assert_eq!(world.main(), before);
-    assert!(world.said().is_empty());
+    assert!(world.messages().is_empty());
     world.assert_tidy();
     assert_eq!(
         outcomes(&world.merge()),
@@ -189,7 +189,7 @@ fn only_one_merge_runs_at_a_time() {
 }
 
 #[test]
-fn a_branch_that_is_gone_is_said_and_holds_nobody_up() {
+fn merge_reports_a_missing_branch_and_merges_the_others() {
     let world = World::new(&["a", "b"]);
     world.commit("b", "b.txt", "x\n");
     let dir = world.worktree("a");
@@ -201,7 +201,7 @@ fn a_branch_that_is_gone_is_said_and_holds_nobody_up() {
 }
 
 #[test]
-fn hostile_branch_names_are_merged_like_any_other() {
+fn merge_accepts_hostile_branch_names() {
     let world = World::new(&[]);
     let name = "feat/$(touch gone)'\"&;é";
     let name = name.replace(' ', "-");

@@ -1,4 +1,4 @@
-//! `--rebase`: a branch that has diverged is put on top of main first.
+//! `--rebase`: a diverged branch is rebased onto main first.
 
 use paw_supervisor::merge::{MergeOutcome, MergeSkip};
 use paw_testkit::git;
@@ -18,7 +18,7 @@ fn diverged() -> World {
 }
 
 #[test]
-fn a_diverged_branch_is_brought_up_in_its_worktree_and_its_old_tip_is_kept() {
+fn merge_rebases_a_diverged_branch_in_its_worktree_and_saves_its_old_tip() {
     let world = diverged();
     let old = world.tip("feat/b");
     let report = world.merge();
@@ -35,7 +35,7 @@ fn a_diverged_branch_is_brought_up_in_its_worktree_and_its_old_tip_is_kept() {
 }
 
 #[test]
-fn a_branch_without_a_worktree_is_brought_up_too() {
+fn merge_rebases_a_branch_without_a_worktree() {
     let world = diverged();
     let dir = world.worktree("b");
     world.repo.git(["worktree", "remove", dir.to_str().unwrap()]);
@@ -45,7 +45,7 @@ fn a_branch_without_a_worktree_is_brought_up_too() {
 }
 
 #[test]
-fn a_branch_that_conflicts_is_skipped_and_asked_to_resolve_and_nothing_is_touched() {
+fn merge_skips_a_branch_with_conflicts_and_asks_its_agent_to_resolve_them() {
     let world = World::new(&["a", "b"]).rebasing();
     world.commit("a", "shared.txt", "a\n");
     let old = world.commit("b", "shared.txt", "b\n");
@@ -56,13 +56,13 @@ fn a_branch_that_conflicts_is_skipped_and_asked_to_resolve_and_nothing_is_touche
     assert!(reason.contains("shared.txt"), "{reason}");
     assert_eq!((world.tip("feat/b"), world.main()), (old, world.tip("feat/a")));
     assert_eq!(git(&world.worktree("b"), ["status", "--porcelain"]), "");
-    let feedback = world.said_of("agent.feedback", "b")[0]["payload"]["errors"][0].clone();
+    let feedback = world.messages_of("agent.feedback", "b")[0]["payload"]["errors"][0].clone();
     assert!(feedback.as_str().unwrap().contains("resolve the conflicts"), "{feedback}");
     world.assert_tidy();
 }
 
 #[test]
-fn a_rebase_that_would_move_uncommitted_changes_is_not_made() {
+fn merge_does_not_rebase_a_dirty_worktree() {
     let world = diverged();
     let old = world.tip("feat/b");
     write(&world.worktree("b"), "b.txt", "still typing\n");
@@ -75,11 +75,11 @@ fn a_rebase_that_would_move_uncommitted_changes_is_not_made() {
         (world.tip("feat/b"), read(&world.worktree("b"), "b.txt")),
         (old, "still typing\n".to_owned())
     );
-    assert_eq!(world.said_of("agent.feedback", "b").len(), 1);
+    assert_eq!(world.messages_of("agent.feedback", "b").len(), 1);
 }
 
 #[test]
-fn a_branch_in_the_middle_of_its_own_rebase_is_left_alone() {
+fn merge_skips_a_branch_that_is_being_rebased() {
     let world = World::new(&["a", "b"]).rebasing();
     world.commit("a", "shared.txt", "a\n");
     let old = world.commit("b", "shared.txt", "b\n");
@@ -93,7 +93,7 @@ fn a_branch_in_the_middle_of_its_own_rebase_is_left_alone() {
 }
 
 #[test]
-fn files_that_git_does_not_know_neither_hold_up_a_rebase_nor_are_lost() {
+fn merge_rebases_with_untracked_files_and_keeps_them() {
     let world = diverged();
     write(&world.worktree("b"), "notes", "mine\n");
     assert_eq!(outcomes(&world.merge()), [("feat/a", "merged"), ("feat/b", "merged")]);
@@ -112,7 +112,7 @@ fn files_that_git_does_not_know_neither_hold_up_a_rebase_nor_are_lost() {
 }
 
 #[test]
-fn a_rebased_branch_whose_tests_fail_is_left_alone_and_the_result_is_kept() {
+fn merge_saves_a_rebased_commit_whose_tests_fail_and_leaves_its_branch() {
     let world = World::new(&["a", "b"]).rebasing();
     world.commit("a", "a.txt", "a\n");
     let old = world.commit("b", "broken", "b\n");
@@ -126,7 +126,7 @@ fn a_rebased_branch_whose_tests_fail_is_left_alone_and_the_result_is_kept() {
 }
 
 #[test]
-fn a_verification_of_the_old_tip_says_nothing_about_the_rebased_one() {
+fn a_verification_does_not_apply_to_the_rebased_commit() {
     let world = diverged();
     world.verify("a");
     world.verify("b");
@@ -136,7 +136,7 @@ fn a_verification_of_the_old_tip_says_nothing_about_the_rebased_one() {
 }
 
 #[test]
-fn a_branch_that_went_on_while_it_was_tested_is_not_moved() {
+fn merge_does_not_move_a_branch_with_new_commits() {
     let world = diverged();
     let mut newer = None;
     let report = world.merge_by(|checkout| {
@@ -150,7 +150,7 @@ fn a_branch_that_went_on_while_it_was_tested_is_not_moved() {
 }
 
 #[test]
-fn work_that_main_has_already_under_another_name_is_nothing_to_merge() {
+fn merge_finds_nothing_to_merge_if_main_has_the_same_changes() {
     let world = World::new(&["a"]).rebasing();
     let tip = world.commit("a", "a.txt", "a\n");
     world.repo.commit_file("mine.txt", "mine\n", "mine");

@@ -1,4 +1,4 @@
-//! What fails never reaches main.
+//! A commit whose tests fail never reaches main.
 
 use paw_core::{ErrorCode, PawError};
 use paw_supervisor::merge::{CommitTestResult, MergeError, MergeOutcome, MergeSkip, MergeStep};
@@ -6,7 +6,7 @@ use paw_supervisor::merge::{CommitTestResult, MergeError, MergeOutcome, MergeSki
 use super::world::{World, outcome, outcomes, prove};
 
 #[test]
-fn a_regression_never_reaches_main_and_is_told_with_its_tag_and_kept() {
+fn merge_keeps_a_regression_out_of_main_and_reports_and_saves_it() {
     let world = World::new(&["a"]);
     let before = world.main();
     let tip = world.commit("a", "broken", "x\n");
@@ -19,7 +19,7 @@ fn a_regression_never_reaches_main_and_is_told_with_its_tag_and_kept() {
     assert_eq!((world.main(), world.tip("feat/a")), (before, tip.clone()));
     assert!(!world.repo.root.join("broken").exists());
     assert!(rescue.starts_with("refs/paw/rescue/") && world.is_kept(rescue, &tip), "{rescue}");
-    let feedback = world.said_of("agent.feedback", "a");
+    let feedback = world.messages_of("agent.feedback", "a");
     let errors = feedback[0]["payload"]["errors"].as_array().unwrap();
     assert!(errors.iter().all(|error| error.as_str().unwrap().starts_with("[regression] ")), "{errors:?}");
     assert_eq!(errors[1], "[regression] broken is there");
@@ -27,7 +27,7 @@ fn a_regression_never_reaches_main_and_is_told_with_its_tag_and_kept() {
 }
 
 #[test]
-fn what_is_kept_of_a_rejected_commit_is_the_commit_and_not_what_its_tests_left() {
+fn merge_saves_a_rejected_commit_without_test_leftovers() {
     for rebase in [false, true] {
         let world = World::new(&["a"]);
         world.commit("a", "broken", "x\n");
@@ -51,7 +51,7 @@ fn what_is_kept_of_a_rejected_commit_is_the_commit_and_not_what_its_tests_left()
 }
 
 #[test]
-fn each_branch_is_tested_and_a_failure_does_not_stop_the_next() {
+fn merge_continues_after_a_failing_branch() {
     let world = World::new(&["a", "b", "c"]);
     world.commit("a", "broken", "x\n");
     world.commit("b", "b.txt", "x\n");
@@ -66,7 +66,7 @@ fn each_branch_is_tested_and_a_failure_does_not_stop_the_next() {
 }
 
 #[test]
-fn where_main_fails_as_well_the_agent_is_told_and_main_is_tested_once() {
+fn merge_reports_that_main_fails_too_and_tests_main_once() {
     let world = World::new(&["a", "b"]);
     world.commit("a", "a.txt", "x\n");
     world.commit("b", "b.txt", "x\n");
@@ -77,13 +77,13 @@ fn where_main_fails_as_well_the_agent_is_told_and_main_is_tested_once() {
     });
     assert_eq!(tested, ["feat/a", "main", "feat/b"]);
     assert_eq!(outcomes(&report), [("feat/a", "regression"), ("feat/b", "regression")]);
-    let errors = world.said_of("agent.feedback", "b")[0]["payload"]["errors"].clone();
-    assert!(errors[1].as_str().unwrap().contains("the tests fail on main as well"), "{errors}");
+    let errors = world.messages_of("agent.feedback", "b")[0]["payload"]["errors"].clone();
+    assert!(errors[1].as_str().unwrap().contains("the tests fail on main too"), "{errors}");
     assert_eq!(errors[2], "[regression] red");
 }
 
 #[test]
-fn main_does_not_move_while_tests_run() {
+fn main_does_not_move_while_merge_tests_run() {
     let world = World::new(&["a"]);
     world.commit("a", "a.txt", "x\n");
     let before = world.main();
@@ -97,7 +97,7 @@ fn main_does_not_move_while_tests_run() {
 }
 
 #[test]
-fn what_cannot_be_tested_moves_main_only_if_exactly_it_was_verified() {
+fn merge_without_tests_moves_main_only_to_verified_commits() {
     let world = World::new(&["a", "b"]);
     world.commit("a", "a.txt", "x\n");
     world.commit("b", "b.txt", "x\n");
@@ -109,7 +109,7 @@ fn what_cannot_be_tested_moves_main_only_if_exactly_it_was_verified() {
 }
 
 #[test]
-fn what_a_branch_left_uncommitted_and_what_tests_left_behind_help_nobody() {
+fn merge_tests_see_no_uncommitted_or_leftover_files() {
     let world = World::new(&["a", "b"]);
     world.commit("a", "a.txt", "x\n");
     super::world::write(&world.worktree("a"), "helper", "x\n");
@@ -130,7 +130,7 @@ fn what_a_branch_left_uncommitted_and_what_tests_left_behind_help_nobody() {
 }
 
 #[test]
-fn what_only_the_branch_before_ignored_helps_nobody() {
+fn merge_tests_see_no_files_that_only_another_branch_ignores() {
     let world = World::new(&["a", "b"]);
     world.commit("a", ".gitignore", "generated\n");
     world.commit("b", "b.txt", "x\n");
@@ -140,7 +140,7 @@ fn what_only_the_branch_before_ignored_helps_nobody() {
     world.merge_by(|checkout| {
         seen.push((checkout.branch.to_string(), checkout.dir.join("generated").exists()));
         super::world::write(checkout.dir, "generated", "x\n");
-        // Only the first of them is merged, so the second knows nothing of its rules.
+        // Only the first branch is merged, so the second does not have its ignore rules.
         if checkout.dir.join(".gitignore").exists() {
             CommitTestResult::Failed { errors: Vec::new() }
         } else {
@@ -154,7 +154,7 @@ fn what_only_the_branch_before_ignored_helps_nobody() {
 }
 
 #[test]
-fn a_proof_that_cannot_be_made_ends_the_merge_with_main_where_it_was() {
+fn merge_stops_without_moving_main_if_tests_cannot_run() {
     let world = World::new(&["a"]);
     world.commit("a", "a.txt", "x\n");
     let before = world.main();
@@ -163,13 +163,13 @@ fn a_proof_that_cannot_be_made_ends_the_merge_with_main_where_it_was() {
         .unwrap_err();
     assert!(matches!(error, MergeError::Proof(_)), "{error}");
     assert_eq!(world.main(), before);
-    assert!(!world.bench().exists());
+    assert!(!world.test_worktree().exists());
     assert!(world.merge().resumed, "the next one goes on");
     world.assert_tidy();
 }
 
 #[test]
-fn steps_are_told_as_they_happen() {
+fn merge_reports_its_steps_in_order() {
     use MergeStep::{Advanced, Advancing, Planned, Proven, Recorded, Reported, Summarised, Testing};
     let world = World::new(&["a"]);
     world.commit("a", "a.txt", "x\n");

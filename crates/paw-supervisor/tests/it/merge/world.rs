@@ -1,4 +1,4 @@
-//! A session with agents that have commits, and a merge of them.
+//! A session whose agents have commits, and helpers to merge them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub(crate) fn id(name: &str) -> AgentId {
     AgentId::new(name).unwrap()
 }
 
-/// Green unless a file says otherwise. What is checked out must be the commit and nothing else.
+/// Passes unless a file `broken` exists. The checkout has to contain the commit and nothing else.
 pub(crate) fn prove(checkout: &TestedCommit<'_>) -> CommitTestResult {
     assert_eq!(git(checkout.dir, ["rev-parse", "HEAD"]), checkout.commit);
     assert_eq!(git(checkout.dir, ["status", "--porcelain"]), "");
@@ -45,7 +45,7 @@ pub(crate) fn prove(checkout: &TestedCommit<'_>) -> CommitTestResult {
 }
 
 impl World {
-    /// Agents `a`, `b`, … on branches `feat/a`, `feat/b`, …, each in a worktree beside the repository.
+    /// Agents `a`, `b`, … on branches `feat/a`, `feat/b`, …, each in a worktree next to the repository.
     pub(crate) fn new(agents: &[&str]) -> Self {
         let sandbox = Sandbox::new();
         let repo = sandbox.repo("app");
@@ -55,14 +55,14 @@ impl World {
         agents.iter().fold(world, |world, agent| world.with_agent(agent, "main"))
     }
 
-    /// A world that another process has made, with a rebase wished.
+    /// A world that another process created, merged with rebase.
     pub(crate) fn at(root: PathBuf, agents: &[&str]) -> Self {
         let repo = TestRepo { root: root.join("app") };
         let agents = agents.iter().map(|agent| (*agent).to_owned()).collect();
         Self { sandbox: None, root, repo, agents, rebase: true }
     }
 
-    /// With a wish that diverged branches are brought up.
+    /// Merges with rebase.
     pub(crate) fn rebasing(self) -> Self {
         Self { rebase: true, ..self }
     }
@@ -75,7 +75,7 @@ impl World {
         self.sandbox.as_ref().unwrap()
     }
 
-    /// One more agent, whose branch starts at another.
+    /// Adds an agent whose branch starts at another branch.
     pub(crate) fn with_agent(mut self, agent: &str, start: &str) -> Self {
         let dir = self.worktree(agent);
         let name = format!("feat/{agent}");
@@ -88,7 +88,7 @@ impl World {
         self.root.join(format!("app-feat-{agent}"))
     }
 
-    pub(crate) fn bench(&self) -> PathBuf {
+    pub(crate) fn test_worktree(&self) -> PathBuf {
         self.root.join("app-paw-merge")
     }
 
@@ -113,16 +113,16 @@ impl World {
         Repo::discover(&self.repo.root).unwrap()
     }
 
-    /// What was said in the session so far, as JSON.
-    pub(crate) fn said(&self) -> Vec<Value> {
+    /// All messages of the session, as JSON.
+    pub(crate) fn messages(&self) -> Vec<Value> {
         let page = self.log().history(&session(), 0, PageLimit::DEFAULT).unwrap();
         page.iter().map(|entry| serde_json::from_str(&entry.body).unwrap()).collect()
     }
 
-    /// What was said to or by an agent, of one type.
-    pub(crate) fn said_of(&self, name: &str, agent: &str) -> Vec<Value> {
+    /// The messages of one type to or from an agent.
+    pub(crate) fn messages_of(&self, name: &str, agent: &str) -> Vec<Value> {
         let is_it = |message: &Value| message["type"] == name && message["agent_id"] == agent;
-        self.said().into_iter().filter(is_it).collect()
+        self.messages().into_iter().filter(is_it).collect()
     }
 
     pub(crate) fn say(&self, message: Value) {
@@ -157,7 +157,7 @@ impl World {
         self.open_for(&self.members())
     }
 
-    /// Programs that other tests are just starting may hold our lock for a moment.
+    /// Child processes of other tests may hold the lock for a moment.
     pub(crate) fn open_for(&self, members: &[MergeMember]) -> Result<PlannedMerge, MergeError> {
         wait_until("nobody else merges", || match self.try_open(members) {
             Err(MergeError::Busy) => None,
@@ -175,7 +175,7 @@ impl World {
         self.merge_by(prove)
     }
 
-    /// A merge with another proof.
+    /// Merges with another test.
     pub(crate) fn merge_by(
         &self,
         mut prove: impl FnMut(&TestedCommit<'_>) -> CommitTestResult,
@@ -197,15 +197,15 @@ impl World {
         self.open()?.run(self.rebase, &mut callbacks)
     }
 
-    /// Nothing of a merge is left but what it has merged.
+    /// Asserts that the merge left no files behind.
     pub(crate) fn assert_tidy(&self) {
-        assert!(!self.bench().exists(), "the temporary worktree is still there");
+        assert!(!self.test_worktree().exists(), "the temporary worktree is still there");
         let listed = self.repo.git(["worktree", "list", "--porcelain"]);
         assert!(!listed.contains("app-paw-merge"), "{listed}");
         assert!(!self.repo.root.join(".git/paw/merge.json").exists(), "the journal is still there");
     }
 
-    /// The commit behind a rescue, found among what the rescue keeps.
+    /// The commit that a rescue saved.
     pub(crate) fn is_kept(&self, reference: &str, commit: &str) -> bool {
         self.repo.git(["rev-list", reference]).lines().any(|line| line == commit)
     }
