@@ -53,7 +53,7 @@ fn clipped(line: &Line<'_>, width: usize) -> Line<'static> {
 }
 
 fn head(state: &NavigatorState) -> Vec<Line<'static>> {
-    let Some(view) = &state.view else { return vec![Line::raw(" loading tasks …")] };
+    let Some(view) = &state.view else { return vec![Line::raw(" loading …")] };
     let pair =
         |name: &str, value: String| Line::from(vec![Span::styled(name.to_owned(), dim()), value.into()]);
     let tags = state.tags().len();
