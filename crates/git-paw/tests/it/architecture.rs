@@ -416,7 +416,8 @@ fn worktrees_are_registered_by_functions_that_take_the_lock() {
                 pair[1]
             );
         }
-        let reads_it = path.ends_with("paw-broker/src/watch/ignore_rules.rs") || path.ends_with("watch/run.rs");
+        let reads_it =
+            path.ends_with("paw-broker/src/watch/ignore_rules.rs") || path.ends_with("watch/run.rs");
         let home = reads_it || path.ends_with("paw-host/src/locks.rs");
         assert!(
             home || !words.iter().any(|word| word.ends_with("info/exclude")),
@@ -447,7 +448,11 @@ fn public_type_names_are_unique_in_a_crate_and_rarely_shared_between_crates() {
         for file in sources(&name).into_iter().filter(|file| !file.ends_with("tests.rs")) {
             for defined in public_types(&fs::read_to_string(&file).unwrap()) {
                 let other = found.insert(defined.clone(), file.clone());
-                assert!(other.is_none(), "{name} has two types `{defined}`: {other:?} and {}", file.display());
+                assert!(
+                    other.is_none(),
+                    "{name} has two types `{defined}`: {other:?} and {}",
+                    file.display()
+                );
                 crates_by_name.entry(defined).or_default().push(name.clone());
             }
         }

@@ -143,7 +143,9 @@ fn navigator_starts_a_task_detaches_and_reattaches() {
     world.press(&left, &["q"]);
     world.wait_for(&left, "task 42 keeps running: press q again to leave");
     world.press(&left, &["q"]);
-    terminal.wait_for("tmux session 'paw-autopilot-app' keeps running; open it again with 'git paw autopilot tui'");
+    terminal.wait_for(
+        "tmux session 'paw-autopilot-app' keeps running; open it again with 'git paw autopilot tui'",
+    );
     assert_eq!(terminal.finish(), 0);
 
     let terminal = world.open(&[]);

@@ -60,10 +60,7 @@ fn every_message_quoted_in_the_docs_exists_in_the_sources() {
     assert!(messages.len() >= 20, "{messages:?}");
     for message in messages {
         assert!(message.split('…').any(|piece| piece.trim().len() >= TELLING), "{message:?} says too little");
-        assert!(
-            sources.iter().any(|source| is_in(source, message)),
-            "no source contains {message:?}"
-        );
+        assert!(sources.iter().any(|source| is_in(source, message)), "no source contains {message:?}");
     }
 }
 
