@@ -215,7 +215,7 @@ impl BrokerClient {
                 Ok(_) => failures = 0,
                 // The broker ended during the request. Its messages are in the log.
                 Err(ClientError::Connection { .. }) if failures < ATTEMPTS && !left.is_zero() => {
-                    failures += 1
+                    failures += 1;
                 }
                 Err(error) => return Err(error),
             }

@@ -53,7 +53,7 @@ pub fn record(common_dir: &Path, receipt: &mut Receipt) -> Vec<AgentId> {
             LastConversation::Empty | LastConversation::Unknown
                 if can_resume(cli::descriptor(&supervisor.cli)) =>
             {
-                fresh.push(id)
+                fresh.push(id);
             }
             LastConversation::Empty | LastConversation::Unknown => {}
         }

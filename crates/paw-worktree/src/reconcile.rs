@@ -87,7 +87,7 @@ impl Worktrees {
             match finding {
                 Finding::AsExpected | Finding::StillReserved => {}
                 Finding::Vanished => {
-                    (row.status, row.message) = (WorktreeStatus::Stale, Some(MISSING.to_owned()))
+                    (row.status, row.message) = (WorktreeStatus::Stale, Some(MISSING.to_owned()));
                 }
                 Finding::Returned => self.mark_active(row)?,
                 Finding::Unlinked => self.relink_or_mark_broken(row)?,

@@ -76,7 +76,7 @@ impl Tracker {
         self.ended = event.kind == HookEventKind::Ended;
         match &event.kind {
             HookEventKind::Started { .. } => {
-                self.set_state(at, AgentActivity::Idle, "the conversation started")
+                self.set_state(at, AgentActivity::Idle, "the conversation started");
             }
             HookEventKind::PromptSubmitted => {
                 self.pending.clear();

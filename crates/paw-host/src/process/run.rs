@@ -103,7 +103,7 @@ fn run(command: &Command, mut on_bytes: impl FnMut(Stream, &[u8])) -> Result<Exi
             .map_err(|source| wait_error(command, source))?
         {
             Polled::Ready if poller.has_ended() && !had_ended => {
-                deadline = Deadline::after(Some(DRAIN_TIMEOUT))
+                deadline = Deadline::after(Some(DRAIN_TIMEOUT));
             }
             Polled::Ready => {}
             // The program has exited; do not wait for a child that still holds its output open.

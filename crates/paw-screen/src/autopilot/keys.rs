@@ -84,7 +84,7 @@ impl NavigatorState {
         match self.run().map(|run| &run.activity) {
             Some(RunActivity::Working) => effects.push(NavigatorEffect::Command(NavigatorCommand::Pause)),
             Some(RunActivity::Paused { .. }) => {
-                effects.push(NavigatorEffect::Command(NavigatorCommand::Resume))
+                effects.push(NavigatorEffect::Command(NavigatorCommand::Resume));
             }
             Some(RunActivity::Finished) | None => {
                 self.say("nothing is running: s starts the selected task", false);

@@ -112,7 +112,7 @@ where
                     DashboardEffect::Redraw => due = due.or(Some(drawn_at + FRAME)),
                     DashboardEffect::Repaint => terminal.clear()?,
                     DashboardEffect::Answer(answer) => {
-                        hand_over(&channels.answers, answer, &mut state, clock())
+                        hand_over(&channels.answers, answer, &mut state, clock());
                     }
                     DashboardEffect::Quit => return Ok(DashboardExit::Closed),
                 }

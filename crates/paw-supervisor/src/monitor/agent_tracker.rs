@@ -124,7 +124,7 @@ impl AgentTracker {
         match &event.kind {
             HookEventKind::ToolEnded(ToolAction::Command(command)) => self.repeats.count(command),
             HookEventKind::ToolEnded(_) | HookEventKind::PromptSubmitted => {
-                self.repeats = RepeatedCommand::default()
+                self.repeats = RepeatedCommand::default();
             }
             _ => {}
         }

@@ -97,7 +97,7 @@ fn until_the_end(
         match events.wait(pause(now, until)) {
             Some(UnattendedEvent::Said(stored)) => attended.record(&stored, workers)?,
             Some(UnattendedEvent::Checked { agent, outcome }) => {
-                attended.judge(workers, &agent, &outcome, events)?
+                attended.judge(workers, &agent, &outcome, events)?;
             }
             Some(event @ (UnattendedEvent::Interrupted | UnattendedEvent::TimeOver)) => {
                 if workers.is_verifying() {

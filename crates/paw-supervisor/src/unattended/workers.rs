@@ -50,7 +50,7 @@ pub enum UnattendedStep {
 /// All agents of a session.
 #[derive(Debug, Clone)]
 pub struct Workers {
-    workers: Vec<Worker>,
+    agents: Vec<Worker>,
     /// Fix attempts per agent.
     chances: u32,
     verifying: Option<AgentId>,
@@ -59,11 +59,11 @@ pub struct Workers {
 impl Workers {
     pub fn new(members: &[MergeMember], chances: u32, now: Timestamp) -> Self {
         let worker = |member: &MergeMember| Worker::new(member.agent.clone(), member.branch.clone(), now);
-        Self { workers: members.iter().map(worker).collect(), chances, verifying: None }
+        Self { agents: members.iter().map(worker).collect(), chances, verifying: None }
     }
 
     fn worker(&mut self, agent: &AgentId) -> Option<&mut Worker> {
-        self.workers.iter_mut().find(|worker| worker.agent == *agent)
+        self.agents.iter_mut().find(|worker| worker.agent == *agent)
     }
 
     pub fn record(&mut self, stored: &StoredMessage) {
@@ -102,7 +102,7 @@ impl Workers {
     pub fn next(&mut self, now: Timestamp) -> UnattendedStep {
         let mut until: Option<Timestamp> = None;
         let mut over = true;
-        for worker in &self.workers {
+        for worker in &self.agents {
             let Err(wake) = ended(worker, now) else { continue };
             over = false;
             until = earlier(until, wake);
@@ -154,12 +154,12 @@ impl Workers {
 
     /// How many fix attempts an agent has used.
     pub fn chances_of(&self, agent: &AgentId) -> u32 {
-        self.workers.iter().find(|worker| worker.agent == *agent).map_or(0, |worker| worker.chances)
+        self.agents.iter().find(|worker| worker.agent == *agent).map_or(0, |worker| worker.chances)
     }
 
     /// The verified commits, to compare with the tips of the branches.
     pub fn verified(&self) -> impl Iterator<Item = (&AgentId, &BranchName, &str)> {
-        self.workers.iter().filter_map(|worker| {
+        self.agents.iter().filter_map(|worker| {
             let judged = worker.judged.as_ref().filter(|judged| judged.outcome.is_verified())?;
             Some((&worker.agent, &worker.branch, judged.commit.as_deref()?))
         })
@@ -179,7 +179,7 @@ impl Workers {
                 ended(worker, now).unwrap_or_else(|_| AgentOutcome::Unfinished { why: worker.activity() });
             (worker.agent.clone(), worker.branch.clone(), outcome)
         };
-        self.workers.iter().map(outcome).collect()
+        self.agents.iter().map(outcome).collect()
     }
 
     /// The open questions.
@@ -191,7 +191,7 @@ impl Workers {
                 .map(|question| (worker.agent.clone(), question.clone()))
                 .collect::<Vec<_>>()
         };
-        self.workers.iter().flat_map(of).collect()
+        self.agents.iter().flat_map(of).collect()
     }
 }
 

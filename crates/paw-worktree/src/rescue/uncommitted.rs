@@ -68,10 +68,10 @@ pub(super) fn find_uncommitted(
                 uncommitted.add_tracked(source, difference.path, submodule, include_ignored)?;
             }
             DifferenceKind::Unmerged => {
-                uncommitted.add_tracked(source, difference.path, false, include_ignored)?
+                uncommitted.add_tracked(source, difference.path, false, include_ignored)?;
             }
             DifferenceKind::Untracked => {
-                uncommitted.add_untracked(source, difference.path, include_ignored)?
+                uncommitted.add_untracked(source, difference.path, include_ignored)?;
             }
             DifferenceKind::Ignored if include_ignored => uncommitted.add_ignored(source, difference.path)?,
             DifferenceKind::Ignored => uncommitted.ignored_left_behind.push(difference.path),

@@ -36,9 +36,9 @@ fn scene(test: &str, variables: &[(&str, &str)], act: impl FnOnce(&Scene)) {
     let mut child = sandbox.command(std::env::current_exe().unwrap());
     child.args(["--exact", &format!("setup::{test}"), "--nocapture"]).env(INSIDE, sandbox.root());
     let output = child.envs(variables.iter().copied()).output().unwrap();
-    let text =
+    let printed =
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    assert!(output.status.success() && printed.contains("1 passed"), "{printed}");
 }
 
 /// A repository called `project` and a worktree of its branch `feature/auth`.

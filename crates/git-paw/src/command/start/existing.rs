@@ -76,7 +76,7 @@ fn rebuild(
             config_dir: context.dirs.config_dir(),
             spec: &spec,
         },
-        running: running,
+        running,
         now: clock::now(),
     };
     let recovered = recover::recover(services, &with_supervisor(receipt, config), around)?;

@@ -161,11 +161,11 @@ mod tests {
     fn everything(poller: &mut OutputPoller) -> (Vec<u8>, Vec<u8>) {
         let (mut out, mut err) = (Vec::new(), Vec::new());
         while !poller.is_done() {
-            let polled = poller.poll_once(None, |stream, bytes| match stream {
+            let result = poller.poll_once(None, |stream, bytes| match stream {
                 Stream::Out => out.extend_from_slice(bytes),
                 Stream::Err => err.extend_from_slice(bytes),
             });
-            assert_eq!(polled.unwrap(), Polled::Ready);
+            assert_eq!(result.unwrap(), Polled::Ready);
         }
         (out, err)
     }

@@ -79,8 +79,8 @@ mod tests {
         ]);
         let (task, tag) = (TaskId::new("43").unwrap(), TagName::new("web").unwrap());
         let built_on = [TaskId::new("42").unwrap()];
-        let passed = flags(&args, &TaskStart::New { task: &task, tag: &tag, built_on: &built_on });
-        let words: Vec<&str> = passed[1..].iter().map(String::as_str).collect();
+        let passed_on = flags(&args, &TaskStart::New { task: &task, tag: &tag, built_on: &built_on });
+        let words: Vec<&str> = passed_on[1..].iter().map(String::as_str).collect();
         let parsed = parse(&words);
         assert_eq!((parsed.tasks, parsed.built_on), (vec!["43".to_owned()], vec![built_on[0].clone()]));
         assert_eq!(
