@@ -27,7 +27,7 @@ impl Session {
 
     fn alone() -> Self {
         let mut session = Self::new();
-        session.workers.workers.pop();
+        session.workers.agents.pop();
         session
     }
 
