@@ -117,9 +117,9 @@ fn merge_merges_a_verified_session_in_order_and_publishes_it() {
     );
     assert_eq!(team.tip("main"), team.tip("feat/a"));
     assert!(team.repo.root.join("a.txt").exists() && team.repo.root.join("b.txt").exists());
-    let heard = team.inbox("feat-b");
-    let types: Vec<_> = heard.iter().filter(|message| message["type"] == "agent.advanced-main").collect();
-    assert_eq!(types.len(), 2, "{heard:?}");
+    let messages = team.inbox("feat-b");
+    let types: Vec<_> = messages.iter().filter(|message| message["type"] == "agent.advanced-main").collect();
+    assert_eq!(types.len(), 2, "{messages:?}");
 }
 
 #[test]
@@ -333,7 +333,7 @@ fn a_merge_killed_during_tests_leaves_main_and_resumes() {
     assert_eq!(outcomes(&merged), [("feat/a", "merged"), ("feat/b", "merged")]);
     assert_eq!(merged["resumed"], json!(true));
     assert!(!root.join("app-paw-merge").exists());
-    wait_until("what the killed merge has started is gone", || {
+    wait_until("the test processes of the killed merge are gone", || {
         (!fs::exists(format!("/proc/{}", pid.trim())).unwrap()).then_some(())
     });
 }

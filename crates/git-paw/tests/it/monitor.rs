@@ -106,11 +106,11 @@ impl World {
 
     /// Types a prompt into the agent after its first prompt.
     fn submit(&self, prompt: &str) {
-        wait_until("it was briefed", || (!self.agent.prompts().is_empty()).then_some(()));
+        wait_until("the agent got its first prompt", || (!self.agent.prompts().is_empty()).then_some(()));
         let before = self.agent.prompts().len();
         self.tmux(&["send-keys", "-t", &self.pane(), "-l", prompt]);
         self.tmux(&["send-keys", "-t", &self.pane(), "Enter"]);
-        wait_until("it was submitted", || (self.agent.prompts().len() > before).then_some(()));
+        wait_until("the prompt was submitted", || (self.agent.prompts().len() > before).then_some(()));
     }
 
     fn has_event(&self, event: &str) -> bool {
@@ -118,7 +118,7 @@ impl World {
     }
 
     /// A field of all messages of one type, oldest first.
-    fn said(&self, kind: &str, field: &str) -> Vec<String> {
+    fn messages(&self, kind: &str, field: &str) -> Vec<String> {
         let trail = fs::read_to_string(self.repo.root.join(".git-paw/broker.log")).unwrap_or_default();
         let messages = trail.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let of_kind = messages.filter_map(|line| {
@@ -136,12 +136,12 @@ impl World {
     }
 
     fn questions(&self) -> Vec<String> {
-        self.said("agent.question", "question")
+        self.messages("agent.question", "question")
     }
 
     /// The agent's states as the monitor reported them, oldest first.
     fn phases(&self) -> Vec<String> {
-        self.said("agent.status", "phase")
+        self.messages("agent.status", "phase")
     }
 
     fn phase(&self) -> String {

@@ -58,12 +58,12 @@ impl World {
 
     /// Waits until the agent has received its first prompt.
     fn is_briefed(&self) {
-        wait_until("it was briefed", || (!self.agent.prompts().is_empty()).then_some(()));
+        wait_until("the agent got its first prompt", || (!self.agent.prompts().is_empty()).then_some(()));
     }
 
     fn commit(&self, branch: &str, file: &str) -> String {
         let dir = self.worktree(branch);
-        wait_until("there is a worktree", || dir.join("README.md").exists().then_some(()));
+        wait_until("the worktree exists", || dir.join("README.md").exists().then_some(()));
         fs::write(dir.join(file), "x\n").unwrap();
         self.commit_all(&dir, file)
     }
@@ -86,7 +86,7 @@ impl World {
         let pane = listing.stdout.lines().find_map(|line| line.strip_prefix("feat-x ")).unwrap().to_owned();
         self.sandbox.tmux(["send-keys", "-t", &pane, "-l", prompt]);
         self.sandbox.tmux(["send-keys", "-t", &pane, "Enter"]);
-        wait_until("it was submitted", || (self.agent.prompts().len() > before).then_some(()));
+        wait_until("the prompt was submitted", || (self.agent.prompts().len() > before).then_some(()));
     }
 
     fn has_session(&self) -> bool {
@@ -166,8 +166,8 @@ fn unattended_sends_failures_to_the_agent_and_lets_it_try_again() {
     let running = world.start("feat/x", &[]);
     world.is_briefed();
     world.commit("feat/x", "broken");
-    let told = wait_until("it is told", || world.agent.prompts().get(1).cloned());
-    assert!(told.contains("[testing]") && told.contains("it is broken"), "{told}");
+    let prompt = wait_until("the prompt arrives", || world.agent.prompts().get(1).cloned());
+    assert!(prompt.contains("[testing]") && prompt.contains("it is broken"), "{prompt}");
     let dir = world.worktree("feat/x");
     fs::remove_file(dir.join("broken")).unwrap();
     world.commit_all(&dir, "mended");
@@ -187,7 +187,7 @@ fn unattended_fails_an_agent_without_attempts_left() {
     let summary = document(&ran);
     assert_eq!((ran.code, results(&summary)), (1, pairs(&[("feat/x", "failed")])), "{ran}");
     assert!(summary["agents"][0]["errors"][0].as_str().unwrap().starts_with("[testing]"), "{ran}");
-    assert_eq!(world.agent.prompts().len(), 1, "nobody is told who has no chance left");
+    assert_eq!(world.agent.prompts().len(), 1, "an agent without attempts left gets no prompt");
 }
 
 #[test]
@@ -332,8 +332,8 @@ fn unattended_flags_require_unattended_and_exclude_supervisor() {
     let world = World::new();
     for args in [["start", "--merge"].as_slice(), &["start", "--time-limit", "4h"], &["start", "--json"]] {
         let ran = world.paw(args);
-        let said = format!("{}{}", ran.stdout, ran.stderr);
-        assert!(ran.code == 2 && said.contains("--unattended"), "{ran}");
+        let output = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(ran.code == 2 && output.contains("--unattended"), "{ran}");
     }
     let ran = world.paw(&["start", "--unattended", "--supervisor"]);
     assert!(ran.code == 2 && ran.stderr.contains("--supervisor"), "{ran}");
@@ -343,7 +343,7 @@ fn unattended_flags_require_unattended_and_exclude_supervisor() {
 }
 
 #[test]
-fn a_recovered_unattended_session_installs_its_hooks_again() {
+fn a_recovered_unattended_session_keeps_agents_on_their_branches() {
     let world = World::new();
     let running = world.start("feat/x", &[]);
     world.is_briefed();

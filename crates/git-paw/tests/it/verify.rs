@@ -134,7 +134,7 @@ fn verify_publishes_verified_and_failed_branches() {
     let mut command = sandbox.command(PROGRAM);
     command.arg("serve").current_dir(&repo.root).stdout(Stdio::null()).stderr(Stdio::null());
     let _broker = Broker(command.spawn().unwrap());
-    wait_until("the broker is there", || repo.root.join(".git/paw/endpoint.json").exists().then_some(()));
+    wait_until("the broker is running", || repo.root.join(".git/paw/endpoint.json").exists().then_some(()));
     assert_eq!(verify(&sandbox, &repo, &[]).1["published"], json!(true));
     configure(&sandbox, "! test -f work.txt");
     assert_eq!(verify(&sandbox, &repo, &[]).1["published"], json!(true));

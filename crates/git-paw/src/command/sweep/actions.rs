@@ -28,10 +28,12 @@ pub(super) fn approve(agent: &str, context: &Context) -> Result<(), PawError> {
     let one = sweep::require_agent(sweep::sweep(&session, clock::now())?, agent)?;
     let Some(pane) = &one.pane else { return Err(PawError::SessionError(one.known.reason)) };
     let AgentActivity::WaitingApproval(ask) = pane.look.read(cli::descriptor(&one.cli)).state else {
-        return Err(PawError::SessionError(format!(
-            "{} has no approval prompt that git paw can read (state: {})",
-            one.id, one.known.state
-        )));
+        return Err(PawError::SessionError(match &one.known.state {
+            AgentActivity::WaitingApproval(_) => {
+                format!("cannot read {}'s prompt; the pane may be too narrow", one.id)
+            }
+            state => format!("{} is not waiting for an approval ({state})", one.id),
+        }));
     };
     if let ApprovalSubject::Unreadable(why) = ask.subject {
         return Err(PawError::SessionError(format!("cannot read the prompt of {}: {why}", one.id))

@@ -78,12 +78,12 @@ impl World {
 
     /// The approval question about this command, once it was published. No key was pressed.
     fn asked_about(&self, command: &str) -> String {
-        let asked = wait_until("somebody is asked", || {
+        let asked = wait_until("a question is published", || {
             self.questions().into_iter().find(|question| question.contains(command))
         });
         assert!(!self.keys().contains(command), "{}", self.keys());
         self.tmux(&["send-keys", "-t", &self.pane(), "n"]);
-        wait_until("it is answered", || self.keys().contains(command).then_some(()));
+        wait_until("the prompt is answered", || self.keys().contains(command).then_some(()));
         asked
     }
 }
@@ -105,8 +105,12 @@ fn monitor_judges_a_codex_command_in_its_directory_and_asks_if_that_is_unknown()
     assert!(asked.contains("its CLI does not report where the command would run"), "{asked}");
 
     world.codex_asks("cargo test --all", &json!({"workdir": world.worktree()}));
-    wait_until("it is answered unasked", || world.keys().contains("y cargo test --all").then_some(()));
+    wait_until("the prompt is approved automatically", || {
+        world.keys().contains("y cargo test --all").then_some(())
+    });
     world.codex_asks("cargo test", &json!({}));
-    wait_until("it is answered unasked", || world.keys().contains("y cargo test\n").then_some(()));
+    wait_until("the prompt is approved automatically", || {
+        world.keys().contains("y cargo test\n").then_some(())
+    });
     assert_eq!(world.questions().len(), 3);
 }

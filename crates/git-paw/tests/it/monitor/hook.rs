@@ -105,12 +105,12 @@ fn hook_allows_nothing_if_the_verdict_cannot_be_logged() {
 fn hook_identifies_the_agent_by_environment_or_worktree() {
     let mut world = World::supervised("");
     let notes = HookNotes::of(&world.repo.root.join(".git"));
-    let told = |world: &World| {
+    let send_note = |world: &World| {
         assert_eq!(world.hook(&world.record("PostToolUse", "Bash", &json!({"command": "ls"}))).stdout, "");
     };
-    told(&world);
+    send_note(&world);
     world.sandbox.set("GIT_PAW_AGENT_ID", "feat-x");
-    told(&world);
+    send_note(&world);
     let read = notes.reader(&AgentId::new("feat-x").unwrap()).read_new().unwrap();
     assert_eq!(read.len(), 2, "by its worktree, and by its environment");
     assert!(read.iter().all(|note| note.answer.is_none() && note.event().is_ok()));
@@ -126,7 +126,7 @@ fn hook_ignores_invalid_records() {
 }
 
 #[test]
-fn hooks_are_installed_outside_of_git_and_removed_by_purge() {
+fn hooks_are_excluded_from_git_and_removed_by_purge() {
     let world = World::supervised("");
     let file = world.worktree().join(".claude/settings.local.json");
     let settings: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();

@@ -16,8 +16,8 @@ fn trail(world: &World) -> String {
 }
 
 /// All errors of feedback messages.
-fn told(world: &World) -> String {
-    world.said("agent.feedback", "errors").join("\n")
+fn feedback(world: &World) -> String {
+    world.messages("agent.feedback", "errors").join("\n")
 }
 
 fn run(world: &World, event: &str, command: &str) -> String {
@@ -40,21 +40,21 @@ fn pane_borders_show_agent_states_while_the_monitor_runs() {
     let option = |name: &str| world.tmux(&["show-options", "-w", "-v", "-t", "=paw-app:", name]);
     assert_eq!(option("pane-border-status"), "top");
     assert!(option("pane-border-format").contains("#{pane_title}"));
-    wait_until("it rests", || (shown() == "idle").then_some(()));
+    wait_until("the agent is idle", || (shown() == "idle").then_some(()));
     world.submit("[[bash:git push --force]]");
-    wait_until("it waits", || (shown() == "waiting approval").then_some(()));
+    wait_until("the agent waits", || (shown() == "waiting approval").then_some(()));
     assert_eq!(world.paw(&["pause"]).code, 0);
-    wait_until("nothing is claimed any more", || shown().is_empty().then_some(()));
+    wait_until("the borders are cleared", || shown().is_empty().then_some(()));
 }
 
 #[test]
 fn monitor_leaves_borders_alone_without_border_affordances() {
     let world = World::supervised("[layout]\nborder_affordances = false\n");
-    wait_until("it is seen to rest", || (world.phase() == "idle").then_some(()));
+    wait_until("the monitor sees it idle", || (world.phase() == "idle").then_some(()));
     let option = world.tmux(&["show-options", "-w", "-v", "-t", "=paw-app:", "pane-border-status"]);
     assert_eq!(option, "");
     world.submit("[[bash:git push --force]]");
-    wait_until("it is seen to wait", || (world.phase() == "waiting_approval").then_some(()));
+    wait_until("the monitor sees it wait", || (world.phase() == "waiting_approval").then_some(()));
     assert_eq!(world.tmux(&["display-message", "-p", "-t", &world.pane(), "#{@paw_state}"]), "");
 }
 
@@ -62,16 +62,16 @@ fn monitor_leaves_borders_alone_without_border_affordances() {
 fn a_commit_requests_verification_unless_configured_off() {
     for (config, nudged) in [("", true), ("verify_on_commit_nudge = false\n", false)] {
         let mut world = World::supervised(config);
-        wait_until("the session listens", || (!world.phases().is_empty()).then_some(()));
+        wait_until("the broker is running", || (!world.phases().is_empty()).then_some(()));
         let token = token(&world);
         world.sandbox.set("GIT_PAW_AGENT_ID", "feat-x");
         world.sandbox.set("GIT_PAW_BROKER_TOKEN", &token);
         let commit = ["commit", "--quiet", "--allow-empty", "-m", "work"];
         let ran = world.sandbox.run(&world.worktree(), "git", commit);
         assert_eq!(ran.code, 0, "{ran}");
-        wait_until("the commit is told", || trail(&world).contains("\"committed\"").then_some(()));
+        wait_until("the commit is published", || trail(&world).contains("\"committed\"").then_some(()));
         if nudged {
-            wait_until("it is to be verified", || trail(&world).contains("verify-now").then_some(()));
+            wait_until("verification is requested", || trail(&world).contains("verify-now").then_some(()));
         } else {
             // Both messages would have been stored together.
             assert!(!trail(&world).contains("verify-now"), "{}", trail(&world));
@@ -83,9 +83,9 @@ fn a_commit_requests_verification_unless_configured_off() {
 fn an_unanswered_question_is_repeated() {
     let world = World::supervised("blocked_on_supervisor_window_seconds = 1\n");
     world.submit("[[bash:git push --force]]");
-    wait_until("somebody is asked", || world.questions().pop());
-    let raised = wait_until("it is raised", || {
-        told(&world).lines().find(|line| line.contains("[waiting]")).map(str::to_owned)
+    wait_until("a question is published", || world.questions().pop());
+    let raised = wait_until("the question is repeated", || {
+        feedback(&world).lines().find(|line| line.contains("[waiting]")).map(str::to_owned)
     });
     assert!(raised.contains("feat-x has waited") && raised.contains("git push --force"), "{raised}");
 }
@@ -98,11 +98,11 @@ fn manual_approvals_are_logged_unless_configured_off() {
         assert_eq!(run(&world, "PostToolUse", "make deploy"), "");
         let allowed = ("make deploy".to_owned(), "allow".to_owned());
         if noted {
-            wait_until("it is noted", || world.verdicts().contains(&allowed).then_some(()));
+            wait_until("the approval is logged", || world.verdicts().contains(&allowed).then_some(()));
         } else {
             // A later note has been read, so this one was, too.
             run(&world, "PreToolUse", "openspec archive x");
-            wait_until("all was heard", || told(&world).contains("[scope]").then_some(()));
+            wait_until("the monitor read all notes", || feedback(&world).contains("[scope]").then_some(()));
             assert!(!world.verdicts().contains(&allowed), "{:?}", world.verdicts());
         }
     }
@@ -113,7 +113,7 @@ fn an_approval_by_command_is_logged_once() {
     for config in ["", "manual_approvals_log = false\n"] {
         let world = World::supervised(config);
         world.submit("[[bash:make deploy ; say:finished]]");
-        wait_until("it is seen to wait", || (world.phase() == "waiting_approval").then_some(()));
+        wait_until("the monitor sees it wait", || (world.phase() == "waiting_approval").then_some(()));
         assert_eq!(world.paw(&["sweep", "approve", "feat-x"]).code, 0);
         let allowed = world.verdicts().into_iter().filter(|(_, verdict)| verdict == "allow");
         assert_eq!(allowed.count(), 1, "{config}");
@@ -133,10 +133,10 @@ fn monitor_reports_a_conversation_above_the_configured_size() {
         assert_eq!(world.hook(&record.to_string()).code, 0);
     };
     grown(2000);
-    wait_until("it is heard", || world.phases().contains(&"idle".to_owned()).then_some(()));
+    wait_until("the monitor read the note", || world.phases().contains(&"idle".to_owned()).then_some(()));
     grown(4200);
-    wait_until("it is told", || told(&world).contains("grown to 4 thousand tokens").then_some(()));
-    assert!(!told(&world).contains("grown to 2 thousand"));
+    wait_until("the stall is reported", || feedback(&world).contains("grew to 4k tokens").then_some(()));
+    assert!(!feedback(&world).contains("grew to 2k"));
 }
 
 #[test]
@@ -147,30 +147,30 @@ fn role_gating_warns_refuses_or_ignores() {
         ("[opsx]\nrole_gating = \"off\"\n", false, false),
     ] {
         let world = World::supervised(config);
-        let said = run(&world, "PreToolUse", "openspec archive add-auth --yes");
+        let output = run(&world, "PreToolUse", "openspec archive add-auth --yes");
         if refused {
-            let said: Value = serde_json::from_str(&said).unwrap();
-            assert_eq!(said["hookSpecificOutput"]["permissionDecision"], "deny");
+            let output: Value = serde_json::from_str(&output).unwrap();
+            assert_eq!(output["hookSpecificOutput"]["permissionDecision"], "deny");
         } else {
-            assert_eq!(said, "", "{config}");
+            assert_eq!(output, "", "{config}");
         }
         assert_eq!(run(&world, "PreToolUse", "openspec validate add-auth"), "", "its own job");
         if refused || warned {
-            wait_until("the supervisor knows", || {
-                told(&world).contains("openspec archive, which is").then_some(())
+            wait_until("the supervisor gets the report", || {
+                feedback(&world).contains("openspec archive, which is").then_some(())
             });
         } else {
             assert_eq!(run(&world, "PermissionRequest", "make deploy"), "");
-            wait_until("all was heard", || world.questions().pop());
-            assert!(!told(&world).contains("[scope]"));
+            wait_until("the monitor read all notes", || world.questions().pop());
+            assert!(!feedback(&world).contains("[scope]"));
         }
-        let to_agent = told(&world).contains("[scope] openspec archive is not an agent's job");
-        assert_eq!(to_agent, warned, "{}", told(&world));
+        let to_agent = feedback(&world).contains("[scope] openspec archive is not an agent's job");
+        assert_eq!(to_agent, warned, "{}", feedback(&world));
     }
 }
 
 #[test]
-fn a_configured_settings_file_gets_hooks_and_is_restored_by_purge() {
+fn a_configured_settings_file_gets_hooks_and_is_deleted_by_remove() {
     let config = "[clis.claude]\ncommand = \"claude\"\nsettings_path = \".own/settings.json\"\n";
     let world = World::supervised(config);
     let file = world.worktree().join(".own/settings.json");

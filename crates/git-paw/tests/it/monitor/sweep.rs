@@ -13,8 +13,8 @@ use crate::paw::{document, paw};
 fn waiting() -> World {
     let world = World::supervised("");
     world.submit("[[bash:git push --force ; say:finished]]");
-    wait_until("it asks", || world.has_event("asked git push --force").then_some(()));
-    wait_until("its screen says so", || {
+    wait_until("the agent asks", || world.has_event("asked git push --force").then_some(()));
+    wait_until("its screen shows the prompt", || {
         let swept = document(&world.paw(&["sweep", "status", "--json"]));
         (swept[0]["state"] == "waiting_approval").then_some(())
     });
@@ -49,26 +49,23 @@ fn sweep_approve_presses_the_key_once_and_only_for_supervisor_or_user() {
     let mut world = waiting();
     world.sandbox.set("GIT_PAW_AGENT_ID", "feat-y");
     let ran = world.paw(&["sweep", "approve", "feat-x"]);
-    assert_eq!((ran.code, ran.stderr.contains("an agent cannot approve")), (1, true), "{ran}");
+    assert_eq!((ran.code, ran.stderr.contains("agents cannot approve")), (1, true), "{ran}");
     world.sandbox.set("GIT_PAW_AGENT_ID", "");
     let ran = world.paw(&["sweep", "approve", "feat-x"]);
     assert_eq!(ran.stdout, "approved for feat-x: git push --force\n", "{ran}");
-    wait_until("it goes on", || world.has_event("allowed git push --force").then_some(()));
+    wait_until("the agent continues", || world.has_event("allowed git push --force").then_some(()));
     let last = world.verdicts().pop().unwrap();
     assert_eq!(last, ("git push --force".to_owned(), "allow".to_owned()));
-    wait_until("it rests", || (world.phase() == "idle").then_some(()));
+    wait_until("the agent is idle", || (world.phase() == "idle").then_some(()));
     let again = world.paw(&["sweep", "approve", "feat-x"]);
-    assert!(
-        again.code == 1 && again.stderr.contains("has no approval prompt that git paw can read"),
-        "{again}"
-    );
+    assert!(again.code == 1 && again.stderr.contains("feat-x is not waiting for an approval"), "{again}");
     assert!(!world.agent.events().iter().any(|event| event == "key 1"));
 }
 
 #[test]
 fn sweep_feedback_and_directives_reach_the_agent_with_tags() {
     let world = World::supervised("");
-    wait_until("the broker runs", || {
+    wait_until("the broker is running", || {
         let status = document(&world.paw(&["status", "--json"]));
         (status["broker"]["running"] == json!(true)).then_some(())
     });
@@ -79,18 +76,18 @@ fn sweep_feedback_and_directives_reach_the_agent_with_tags() {
     let tagged = |text: &str| json!([text]).to_string();
     let expected = [tagged("[testing] lex::numbers fails"), tagged("[directive] use bcrypt")];
     // The monitor may have sent messages, too.
-    wait_until("all was written down", || {
-        let said = world.said("agent.feedback", "errors");
-        expected.iter().all(|text| said.contains(text)).then_some(())
+    wait_until("all messages are stored", || {
+        let sent = world.messages("agent.feedback", "errors");
+        expected.iter().all(|text| sent.contains(text)).then_some(())
     });
     let head = world.repo.git(["rev-parse", "HEAD"]);
-    assert_eq!(world.said("agent.verified", "commit"), [head]);
+    assert_eq!(world.messages("agent.verified", "commit"), [head]);
 }
 
 #[test]
 fn tell_now_types_into_the_pane() {
     let world = World::supervised("");
-    wait_until("it was briefed", || (!world.agent.prompts().is_empty()).then_some(()));
+    wait_until("the agent got its first prompt", || (!world.agent.prompts().is_empty()).then_some(()));
     let ran = world.paw(&["tell", "feat-x", "--now", "skip the migration"]);
     assert_eq!(ran.stdout, "typed into the pane of feat-x\n", "{ran}");
     assert_eq!(world.agent.prompts().last().map(String::as_str), Some("skip the migration"));
@@ -122,9 +119,9 @@ fn init_writes_the_sweep_script_and_keeps_an_existing_one() {
 #[test]
 fn explain_uses_the_agents_hook_events() {
     let world = World::supervised("");
-    wait_until("it was briefed", || (!world.agent.prompts().is_empty()).then_some(()));
-    let told = json!({"session_id": "s", "hook_event_name": "SessionStart", "source": "startup"});
-    assert_eq!(world.hook(&told.to_string()).code, 0);
+    wait_until("the agent got its first prompt", || (!world.agent.prompts().is_empty()).then_some(()));
+    let record = json!({"session_id": "s", "hook_event_name": "SessionStart", "source": "startup"});
+    assert_eq!(world.hook(&record.to_string()).code, 0);
     let explained = document(&world.paw(&["explain", "feat-x", "--json"]));
     let expected = json!({"state": "idle", "reason": "the conversation started", "source": "hooks"});
     assert_eq!(explained, expected);
