@@ -8,9 +8,6 @@
 //! panes at once, `remedy` helps a stalled agent, `manual_approvals` notices approvals given in the pane, and `messages`
 //! builds the messages the monitor publishes. Keys are pressed only into a prompt that was captured a moment before.
 
-/// The `source` of the monitor's status messages. Stored messages and views depend on this value.
-pub(crate) const MONITOR_SOURCE: &str = "tower";
-
 mod agent_tracker;
 mod manual_approvals;
 mod messages;
@@ -20,3 +17,6 @@ mod prompt;
 mod remedy;
 pub mod run;
 pub mod verdict;
+
+/// The `source` of the monitor's status messages. Stored messages and views depend on this value.
+pub(crate) const MONITOR_SOURCE: &str = "tower";

@@ -1,4 +1,4 @@
-//! The documents that work is held against, and what their checklists ask for.
+//! The project's governance documents and their checklists.
 
 use std::path::{Path, PathBuf};
 
@@ -6,23 +6,23 @@ use paw_core::config::GovernanceConfig;
 use paw_host::files::{self, FileError};
 use serde::Serialize;
 
-/// One document.
+/// A governance document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GovernanceDocument {
     pub name: String,
     pub path: PathBuf,
-    /// The points of its checklists, in order.
+    /// The items of its checklists, in order.
     pub items: Vec<ChecklistItem>,
 }
 
-/// One point of a checklist.
+/// One item of a checklist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ChecklistItem {
     pub text: String,
     pub done: bool,
 }
 
-/// The configured documents that exist in the main checkout: what an agent changed in its own does not count.
+/// Reads the configured documents from the main checkout, so that an agent cannot change them in its worktree.
 pub fn load(config: &GovernanceConfig, root: &Path) -> Result<Vec<GovernanceDocument>, FileError> {
     let named = [
         ("dod", &config.dod),
@@ -54,7 +54,7 @@ pub fn load(config: &GovernanceConfig, root: &Path) -> Result<Vec<GovernanceDocu
     Ok(documents)
 }
 
-/// Lines such as `- [ ] no panics` or `* [x] tests`. What stands in a code block is an example.
+/// Lines such as `- [ ] no panics` or `* [x] tests`. Code blocks are skipped.
 fn checklist(text: &str) -> Vec<ChecklistItem> {
     let mut in_code = false;
     let mut items = Vec::new();
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn checklists_are_read_and_examples_are_not() {
+    fn governance_checklists_are_read_outside_of_code_blocks() {
         let text = "# Done\n- [ ] tests\n  * [x] docs \n- plain\n```\n- [ ] example\n```\n+ [X] reviewed\n- [?] odd\n";
         let items: Vec<_> = checklist(text).into_iter().map(|item| (item.text, item.done)).collect();
         let expected = [("tests", false), ("docs", true), ("reviewed", true)];
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_that_do_not_exist_are_left_out() {
+    fn missing_governance_documents_are_left_out() {
         let dir = tempfile::tempdir().unwrap();
         files::write_atomic(&dir.path().join("DOD.md"), b"- [ ] a\n", files::Access::Usual).unwrap();
         let config = GovernanceConfig {

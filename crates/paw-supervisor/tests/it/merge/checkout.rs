@@ -43,7 +43,7 @@ fn merge_refuses_to_overwrite_changed_untracked_and_ignored_files() {
         let why = refusal(&report, "feat/a");
         assert!(why.contains(name) && why.contains("app"), "{name}: {why}");
         assert_eq!((world.main(), read(&world.repo.root, name)), (before, "mine\n".to_owned()), "{name}");
-        assert!(world.messages_of("agent.feedback", "a").is_empty(), "it is not the agent's to mend");
+        assert!(world.messages_of("agent.feedback", "a").is_empty(), "the agent cannot fix it");
         world.assert_tidy();
     }
 }

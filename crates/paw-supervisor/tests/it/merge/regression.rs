@@ -164,7 +164,7 @@ fn merge_stops_without_moving_main_if_tests_cannot_run() {
     assert!(matches!(error, MergeError::Proof(_)), "{error}");
     assert_eq!(world.main(), before);
     assert!(!world.test_worktree().exists());
-    assert!(world.merge().resumed, "the next one goes on");
+    assert!(world.merge().resumed, "the next merge resumes");
     world.assert_tidy();
 }
 

@@ -159,7 +159,7 @@ impl World {
 
     /// Child processes of other tests may hold the lock for a moment.
     pub(crate) fn open_for(&self, members: &[MergeMember]) -> Result<PlannedMerge, MergeError> {
-        wait_until("nobody else merges", || match self.try_open(members) {
+        wait_until("no other merge is running", || match self.try_open(members) {
             Err(MergeError::Busy) => None,
             answer => Some(answer),
         })
