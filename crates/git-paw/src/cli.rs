@@ -84,7 +84,8 @@ pub(crate) enum Command {
     Stop(StopArgs),
     Purge(PurgeArgs),
     Replay(ReplayArgs),
-    #[command(name = "__restart-agent", hide = true)]
+    // Panes of sessions that an older version started call it by its old name.
+    #[command(name = "__restart-agent", alias = "__anew", hide = true)]
     RestartAgent(RestartAgentArgs),
     #[command(name = "__as", hide = true)]
     ExecScript(ExecScriptArgs),
