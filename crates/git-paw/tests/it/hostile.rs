@@ -26,7 +26,7 @@ fn a_disk_that_fills_up_loses_nothing() {
     sandbox.install_program("agent", "#!/bin/sh\n");
     let before = format!("# {}\n", "x".repeat(4096));
     sandbox.write("home/.config/git-paw/config.toml", &before);
-    // No file may grow beyond 1 KiB, and whoever tries gets an error in the place of a signal.
+    // No file may grow beyond 1 KiB; a process that tries gets an error instead of a signal.
     let script = format!("trap '' XFSZ; ulimit -f 1; exec {PROGRAM} add-cli mine agent");
     let ran = sandbox.run(&sandbox.root(), "bash", ["-c", &script]);
     assert_eq!(ran.code, 1, "{ran}");

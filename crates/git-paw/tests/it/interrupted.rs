@@ -8,7 +8,7 @@ use paw_testkit::{RunOutput, Sandbox, TestRepo, wait_until};
 
 use crate::paw::{PROGRAM, document, paw};
 
-/// A gate that never ends, and whoever it leaves behind.
+/// A gate that never ends, and the process it leaves behind.
 pub(crate) struct EndlessGate {
     pids: PathBuf,
 }

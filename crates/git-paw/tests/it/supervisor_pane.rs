@@ -80,7 +80,7 @@ fn what_the_supervisor_is_doing_is_known_and_nothing_is_approved_for_it() {
 fn a_supervisor_that_died_is_told_to_the_person() {
     let world = World::start();
     world.submit("[[die]]");
-    let told = wait_until("somebody is told", || world.said("agent.feedback").pop());
+    let told = wait_until("the feedback is sent", || world.said("agent.feedback").pop());
     assert_eq!(told["agent_id"], "operator", "{told}");
     assert!(told["payload"]["errors"][0].as_str().unwrap().contains("its CLI exited"), "{told}");
 }
