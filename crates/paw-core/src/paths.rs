@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub use checkout::{CheckoutDir, repo_skill};
 pub use repository::{AGENT_FILE, BRANCH_FILE, PawDir};
 pub use taskmaster::{ReportDir, TaskmasterDir, tasks_lock};
-pub use user::{ConfigDir, DataDir, RuntimeDir, SessionsDir};
+pub use user::{ConfigDir, DataDir, GateCheckoutsDir, RuntimeDir, SessionsDir};
 
 /// The file of a skill, in a directory named after it.
 const SKILL: &str = "SKILL.md";

@@ -1,18 +1,22 @@
 //! Crash-safe files, locks, and the directories of our files.
 
+mod copy;
 mod dirs;
 mod link;
 mod lock;
+mod remove;
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+pub use copy::{CopiedFile, CopyMethod, FileCopier, copy_tree};
 pub use dirs::Dirs;
 pub use link::require_no_link;
 pub use lock::Lock;
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
+pub use remove::{remove_all, unlock_dirs};
 use serde_json::json;
 
 /// A failed file operation: the action, the path and the cause.

@@ -6,6 +6,7 @@
 
 mod admin;
 mod checkout;
+mod clean_checkout;
 mod differences;
 mod hunks;
 mod merge_tree;
@@ -30,6 +31,7 @@ use paw_core::{Diagnostic, ErrorCode, ErrorReport, PawError};
 
 pub use admin::{find_admin_dir, find_linked_admin_dir, worktree_of};
 pub use checkout::{BranchSource, BranchState};
+pub use clean_checkout::{CleanCheckout, CleanCheckoutError};
 pub use differences::{Difference, DifferenceKind, IndexEntry, parse_index_entries};
 pub use hunks::{ConflictLines, LineSpan};
 pub use merge_tree::{Blob, MergeConflict, TrialMerge};

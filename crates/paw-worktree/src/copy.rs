@@ -6,13 +6,11 @@
 //!
 //! - `patterns`: the configured patterns
 //! - `gather`: the files of the main checkout that match
-//! - `transfer`: copies one file
 //! - `ignored`: asks git what is ignored
 
 mod gather;
 mod ignored;
 mod patterns;
-mod transfer;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -27,11 +25,11 @@ use std::thread;
 
 use paw_core::text::plural;
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
+use paw_host::files::{CopiedFile, CopyMethod, FileCopier};
 use paw_host::git::GitError;
 
 use gather::{CopyItem, EntryKind, IgnoredRoot};
 use patterns::Patterns;
-use transfer::{CopyMethod, Transfer};
 
 /// More threads would wait for the same disk.
 const MAX_THREADS: usize = 8;
@@ -149,7 +147,7 @@ fn copy_selected(
 /// Copies in parallel, because most files are small and most of the time is spent waiting.
 fn copy_files(files: &[CopyItem], from: &Path, to: &Path, report: &mut CopyReport) -> Result<(), CopyError> {
     let threads = thread::available_parallelism().map_or(2, NonZero::get).clamp(2, MAX_THREADS);
-    let (next, transfer) = (AtomicUsize::new(0), Transfer::new());
+    let (next, copier) = (AtomicUsize::new(0), FileCopier::default());
     let total = Mutex::new((report, None));
     thread::scope(|scope| {
         for _ in 0..threads.min(files.len()) {
@@ -157,7 +155,7 @@ fn copy_files(files: &[CopyItem], from: &Path, to: &Path, report: &mut CopyRepor
                 let mut partial = CopyReport::default();
                 let mut full = None;
                 while let Some(item) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    match transfer.copy(item, &from.join(&item.path), &to.join(&item.path)) {
+                    match copy_one(&copier, item, &from.join(&item.path), &to.join(&item.path)) {
                         Ok(copied) => partial.count(copied),
                         Err(error) if is_full(&error) => {
                             // Stop all threads.
@@ -180,8 +178,15 @@ fn copy_files(files: &[CopyItem], from: &Path, to: &Path, report: &mut CopyRepor
     }
 }
 
+fn copy_one(copier: &FileCopier, item: &CopyItem, from: &Path, to: &Path) -> io::Result<CopiedFile> {
+    match item.kind {
+        EntryKind::Link => FileCopier::copy_link(from, to),
+        EntryKind::File | EntryKind::Directory => copier.copy_file(from, to),
+    }
+}
+
 impl CopyReport {
-    fn count(&mut self, file: transfer::CopiedFile) {
+    fn count(&mut self, file: CopiedFile) {
         self.files += 1;
         self.bytes += file.bytes;
         self.reflinked += u64::from(file.method == CopyMethod::Reflinked);

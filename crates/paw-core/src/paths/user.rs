@@ -91,6 +91,57 @@ impl DataDir {
     }
 }
 
+/// The checkouts in which the gates of one repository run, below [`DataDir::checkouts`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GateCheckoutsDir(PathBuf);
+
+impl GateCheckoutsDir {
+    /// The file in a checkout's state that names its branch. Its age is the last use.
+    const BRANCH: &str = "branch";
+    const STATE: &str = ".state";
+
+    pub fn of(dir: impl Into<PathBuf>) -> Self {
+        Self(dir.into())
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub fn checkout(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// What belongs to a checkout and is out of reach of its gates.
+    pub fn state(&self, name: &str) -> PathBuf {
+        self.0.join(format!("{name}{}", Self::STATE))
+    }
+
+    pub fn branch_file(&self, name: &str) -> PathBuf {
+        self.state(name).join(Self::BRANCH)
+    }
+
+    /// Exists while code that is not on the main branch runs in the main branch's checkout.
+    pub fn trial_marker(&self, name: &str) -> PathBuf {
+        self.state(name).join("trial")
+    }
+
+    /// A copy of a checkout from before a run of code that is not on the main branch.
+    pub fn saved(&self, name: &str) -> PathBuf {
+        self.0.join(format!("{name}.saved"))
+    }
+
+    /// Held while a checkout is used.
+    pub fn lock(&self, name: &str) -> PathBuf {
+        self.0.join(format!("{name}.lock"))
+    }
+
+    /// The name of the checkout whose state directory has this name.
+    pub fn name_of(state: &str) -> Option<&str> {
+        state.strip_suffix(Self::STATE)
+    }
+}
+
 /// The receipts of all sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionsDir(PathBuf);

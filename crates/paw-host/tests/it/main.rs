@@ -8,6 +8,7 @@
 )]
 
 mod checkout;
+mod clean_checkout;
 mod config;
 mod git;
 mod tmux;
