@@ -10,7 +10,7 @@ use paw_core::config::PawConfig;
 use paw_core::text;
 use paw_host::config::{self, Layers};
 use paw_host::git::Repo;
-use paw_host::trust::{Approver, TrustStore, TrustSubject};
+use paw_host::trust::{TrustStore, TrustSubject};
 use paw_session::trust::{self, TrustedConfig};
 use paw_supervisor::gates::{self, Gate, GateChecks};
 use paw_worktree::Preparation;
@@ -154,7 +154,7 @@ pub(crate) fn consents(
         Consent::Never => false,
     };
     if approved {
-        store.approve(&Approver::from_env()?, repo, subject)?;
+        store.approve(&context.approver()?, repo, subject)?;
     }
     Ok(approved)
 }
@@ -164,7 +164,7 @@ fn may_ask(context: &Context) -> bool {
     !context.output.wants_json()
         && io::stdin().is_terminal()
         && io::stderr().is_terminal()
-        && Approver::from_env().is_ok()
+        && context.approver().is_ok()
 }
 
 fn confirm(subject: &TrustSubject, wants: &str) -> Result<bool, PawError> {

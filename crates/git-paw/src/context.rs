@@ -3,15 +3,19 @@
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use paw_broker::SessionId;
 use paw_broker::client::{BrokerClient, ClientIdentity};
-use paw_core::PawError;
 use paw_core::config::ConfigError;
 use paw_core::paths::lock_of;
+use paw_core::{AgentId, PawError};
+use paw_host::caller::{CallingAgent, CommandCaller};
 use paw_host::config::{self, Layers};
 use paw_host::files::{self, Access, Dirs, Lock};
 use paw_host::git::{GitError, Repo};
+use paw_host::trust::Approver;
+use paw_session::panes::URL_VARIABLE;
 use paw_session::trust::is_user_only;
 
 use crate::output::Output;
@@ -22,6 +26,8 @@ pub(crate) struct Context {
     pub(crate) dirs: Dirs,
     pub(crate) search_path: OsString,
     pub(crate) output: Output,
+    /// Identified when a command needs it.
+    caller: OnceLock<CommandCaller>,
 }
 
 impl Context {
@@ -31,13 +37,31 @@ impl Context {
                 .hint("change to a directory that exists")
         })?;
         let search_path = env::var_os("PATH").unwrap_or_default();
-        Ok(Self { cwd, dirs: Dirs::from_env()?, search_path, output })
+        Ok(Self::at(cwd, Dirs::from_env()?, search_path, output))
+    }
+
+    pub(crate) fn at(cwd: PathBuf, dirs: Dirs, search_path: OsString, output: Output) -> Self {
+        Self { cwd, dirs, search_path, output, caller: OnceLock::new() }
     }
 
     /// The same for a call from a program: another directory, JSON output, no prompts.
     pub(crate) fn for_program(&self, cwd: PathBuf) -> Self {
         let (dirs, search_path) = (self.dirs.clone(), self.search_path.clone());
-        Self { cwd, dirs, search_path, output: Output::new(true) }
+        Self { caller: self.caller.clone(), ..Self::at(cwd, dirs, search_path, Output::new(true)) }
+    }
+
+    /// Who runs this command.
+    pub(crate) fn caller(&self) -> Result<&CommandCaller, PawError> {
+        if let Some(caller) = self.caller.get() {
+            return Ok(caller);
+        }
+        let caller = CommandCaller::identify(|dir| self.receipts().find_agent_in(dir))?;
+        Ok(self.caller.get_or_init(|| caller))
+    }
+
+    /// Permission to approve, which only the user has.
+    pub(crate) fn approver(&self) -> Result<Approver, PawError> {
+        Ok(Approver::new(self.caller()?)?)
     }
 
     /// The repository of the current directory, if there is one.
@@ -73,20 +97,40 @@ impl Context {
         Ok(layers)
     }
 
-    /// The broker client of the caller: the agent of this pane, or the operator.
+    /// The broker client of the caller: an agent, or the operator.
     pub(crate) fn broker_client(&self) -> Result<BrokerClient, PawError> {
+        let who = match self.caller()? {
+            CommandCaller::User => ClientIdentity::default(),
+            CommandCaller::Agent(agent) => agent_identity(agent)?,
+        };
+        self.broker_client_as(who)
+    }
+
+    /// The broker client of the caller, if it may act for the whole session: the supervisor, or the operator. Either proves
+    /// it with its token.
+    pub(crate) fn privileged_client(&self, action: &'static str) -> Result<BrokerClient, PawError> {
+        let client = self.broker_client()?;
+        client.require_privilege(action)?;
+        Ok(client)
+    }
+
+    /// The broker client for news about a worktree, whoever changed it: without a token, it is the operator's.
+    pub(crate) fn worktree_client(&self) -> Result<BrokerClient, PawError> {
+        let who = match self.caller()? {
+            CommandCaller::Agent(agent) if agent.token.is_some() => agent_identity(agent)?,
+            _ => ClientIdentity::default(),
+        };
+        self.broker_client_as(who)
+    }
+
+    fn broker_client_as(&self, who: ClientIdentity) -> Result<BrokerClient, PawError> {
         let repo = self.require_repo()?;
         // The broker process has already warned about the keys of the repository that are ignored.
         let config = config::load_layers(Some(&repo.root), None)?.without(is_user_only).resolve()?;
         // Without a readable receipt, the client uses the session of the last message.
         let receipt = self.receipts().find_for_repo(&repo.root).unwrap_or_default();
         let session = receipt.map(|receipt| SessionId::new(&receipt.session_id()));
-        let variable = |name: &str| env::var(name).ok();
-        let who = ClientIdentity {
-            agent: variable("GIT_PAW_AGENT_ID"),
-            token: variable("GIT_PAW_BROKER_TOKEN"),
-            url: variable("GIT_PAW_BROKER_URL"),
-        };
+        let who = ClientIdentity { url: env::var(URL_VARIABLE).ok(), ..who };
         let nudge = config.supervisor.as_ref().is_none_or(|supervisor| supervisor.verify_on_commit_nudge);
         Ok(BrokerClient::new(&repo.common_dir, config.broker, who, session)?.with_nudge(nudge))
     }
@@ -106,4 +150,12 @@ impl Context {
         }
         .map_err(Into::into)
     }
+}
+
+fn agent_identity(agent: &CallingAgent) -> Result<ClientIdentity, PawError> {
+    let unknown = || {
+        PawError::SessionError("this command runs in an agent's pane, but not as a known agent".to_owned())
+    };
+    let id = agent.id.as_ref().map(AgentId::to_string).ok_or_else(unknown)?;
+    Ok(ClientIdentity { agent: Some(id), token: agent.token.clone(), url: None })
 }

@@ -57,8 +57,10 @@ pub enum ClientError {
     Connection { url: String, source: io::Error },
     #[error("the token in GIT_PAW_BROKER_TOKEN is not valid in this session")]
     UnknownToken,
-    #[error("GIT_PAW_AGENT_ID is '{0}', but GIT_PAW_BROKER_TOKEN is not set")]
+    #[error("this command runs as agent '{0}', but GIT_PAW_BROKER_TOKEN is not set")]
     NoToken(AgentId),
+    #[error("agent '{agent}' is not allowed to {action}")]
+    NotPrivileged { agent: AgentId, action: &'static str },
     #[error("the operator token {} is missing or not valid in this session", .0.display())]
     NoOperator(PathBuf),
     #[error("this repository has no session")]
@@ -79,13 +81,13 @@ impl Diagnostic for ClientError {
             Self::Refused(error) => error.report(),
             Self::Http { hints, .. } => report.with_hints(hints.clone()),
             Self::Connection { .. } => report,
-            Self::UnknownToken => report.hint(
-                "run the command in the agent's pane, or as the operator: unset GIT_PAW_AGENT_ID GIT_PAW_BROKER_TOKEN",
+            Self::UnknownToken | Self::NoToken(_) => {
+                report.hint("run the command in the pane that git paw started for the agent")
+            }
+            Self::NotPrivileged { .. } => report.hint("ask the supervisor or the user"),
+            Self::NoOperator(_) => report.hint(
+                "run 'git paw pause', then 'git paw start' to create a new one; the agents keep working",
             ),
-            Self::NoToken(_) => report
-                .hint("run the command in the agent's pane, or as the operator: unset GIT_PAW_AGENT_ID"),
-            Self::NoOperator(_) => report
-                .hint("run 'git paw pause', then 'git paw start' to create a new one; the agents keep working"),
             Self::NoSession => report.hint("start one with 'git paw start'"),
             Self::Log(error) => error.report(),
             Self::Identity(error) => error.report(),

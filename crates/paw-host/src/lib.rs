@@ -1,5 +1,6 @@
 //! The only crate that calls outside programs and the operating system. One module per outside thing; no policy.
 //!
+//! - [`caller`]: who runs this command, the user or an agent
 //! - [`process`]: run a program, stream its output, enforce its time limit, end its whole process tree
 //! - [`git`]: every git call
 //! - [`tmux`]: every tmux call
@@ -12,6 +13,7 @@
 //! - [`terminal`]: detect that the terminal was closed
 //! - [`clock`] and [`disk`]: the current time and the free disk space
 
+pub mod caller;
 pub mod clock;
 pub mod config;
 pub mod disk;

@@ -10,6 +10,7 @@ mod exec;
 mod find;
 mod foreground;
 mod in_directory;
+pub mod lineage;
 mod run;
 mod script;
 mod tree;

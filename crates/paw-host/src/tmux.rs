@@ -5,6 +5,7 @@
 
 mod batch;
 mod paste;
+mod server;
 mod version;
 
 use std::ffi::{OsStr, OsString};
@@ -17,6 +18,7 @@ use paw_core::{Diagnostic, ErrorCode, ErrorReport, PawError, SessionName};
 
 pub use batch::Batch;
 pub use paste::PasteMode;
+pub use server::{ServerPane, panes_of_server};
 pub use version::{MINIMUM_VERSION, TmuxVersion};
 
 use crate::process::{Command, Exit, Output, ProcessError, shell_quote};

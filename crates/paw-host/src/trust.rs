@@ -5,7 +5,6 @@
 
 mod subject;
 
-use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -16,15 +15,13 @@ use serde::{Deserialize, Serialize};
 
 pub use subject::{Fingerprint, TrustSubject};
 
+use crate::caller::CommandCaller;
 use crate::clock;
 use crate::files::{self, Access, Dirs, FileError, Lock};
 use crate::git::Repo;
 
 /// The file format that this version writes, and the newest that it can read.
 const FORMAT: u32 = 1;
-
-/// Set in every agent pane.
-const AGENT_VARIABLE: &str = "GIT_PAW_AGENT_ID";
 
 /// Approvals cannot be read, stored or granted.
 #[derive(Debug, thiserror::Error)]
@@ -33,8 +30,8 @@ pub enum TrustError {
     Damaged { path: PathBuf, reason: String },
     #[error("{} was written by a newer git-paw (format {found}, this one knows {FORMAT})", path.display())]
     Newer { path: PathBuf, found: u32 },
-    #[error("an agent cannot approve the commands of a repository ({AGENT_VARIABLE} is set)")]
-    InsideAgentPane,
+    #[error("an agent cannot approve the commands of a repository")]
+    NotTheUser,
     #[error(transparent)]
     File(#[from] FileError),
 }
@@ -45,9 +42,7 @@ impl Diagnostic for TrustError {
         match self {
             Self::Damaged { .. } => report.hint("repair or move it, then approve again with `git paw trust`"),
             Self::Newer { .. } => report.hint("update git-paw"),
-            Self::InsideAgentPane => {
-                report.hint("run `git paw trust` in a terminal outside the agents' panes")
-            }
+            Self::NotTheUser => report.hint("ask the user to review and approve them"),
             Self::File(error) => error.report(),
         }
     }
@@ -75,7 +70,7 @@ struct TrustFile {
     approvals: Vec<StoredApproval>,
 }
 
-/// Permission to approve: proof that the command does not run in an agent's pane.
+/// Permission to approve: proof that the user runs the command.
 ///
 /// Prevents an agent from approving on the user's behalf by mistake or on request. It does not protect against a
 /// malicious program that runs as the user, which could write the file itself.
@@ -83,20 +78,9 @@ struct TrustFile {
 pub struct Approver(());
 
 impl Approver {
-    /// From the environment of this process.
-    pub fn from_env() -> Result<Self, TrustError> {
-        Self::from_variables(|name| std::env::var_os(name))
+    pub fn new(caller: &CommandCaller) -> Result<Self, TrustError> {
+        if caller.is_user() { Ok(Self(())) } else { Err(TrustError::NotTheUser) }
     }
-
-    pub fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, TrustError> {
-        if inside_agent_pane(variable) { Err(TrustError::InsideAgentPane) } else { Ok(Self(())) }
-    }
-}
-
-/// Whether these variables belong to an agent's pane: the agent id is set, even to an empty value. The supervisor is an
-/// agent, too.
-pub fn inside_agent_pane(variable: impl Fn(&str) -> Option<OsString>) -> bool {
-    variable(AGENT_VARIABLE).is_some()
 }
 
 /// The user's approvals on disk. Every query reads the file again, because another process may have changed it.

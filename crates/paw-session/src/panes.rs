@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use paw_agent::cli;
 use paw_agent::resume::{self, Resume};
 use paw_core::{AgentId, AgentReceipt, Receipt, SessionMode, SessionName, SupervisorReceipt};
+use paw_host::caller::{AGENT_VARIABLE, TOKEN_VARIABLE};
+pub use paw_host::caller::{DASHBOARD, PANE_OWNER as MARK};
 use paw_host::process::shell_quote;
 use paw_host::tmux::TmuxCommand;
 
@@ -20,20 +22,15 @@ use build::with_environment;
 use crate::layout::{Layout, TooManyAgents, TopRow};
 use crate::logs::{self, LogOwner};
 
-/// The pane option with the owner of the pane: an agent's id, [`SUPERVISOR`] or [`DASHBOARD`].
-pub const MARK: &str = "@paw_agent";
 /// The pane option with the agent's state, shown in the pane's border.
 pub const STATE: &str = "@paw_state";
 /// The session option with the session's unique id.
 pub const SESSION_MARK: &str = "@paw_session";
 pub const SUPERVISOR: &str = AgentId::SUPERVISOR;
-pub const DASHBOARD: &str = "dashboard";
 
 /// The hidden command that restarts an agent whose conversation cannot be resumed.
 pub const RESTART_AGENT: &str = "__restart-agent";
 
-pub const AGENT_VARIABLE: &str = "GIT_PAW_AGENT_ID";
-pub const TOKEN_VARIABLE: &str = "GIT_PAW_BROKER_TOKEN";
 pub const URL_VARIABLE: &str = "GIT_PAW_BROKER_URL";
 
 /// Shown instead of a token.

@@ -5,7 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use paw_core::paths::SessionsDir;
-use paw_core::{Diagnostic, ErrorCode, ErrorReport, Receipt, ReceiptError, SessionName, SessionStatus};
+use paw_core::{
+    AgentId, Diagnostic, ErrorCode, ErrorReport, Receipt, ReceiptError, SessionName, SessionStatus,
+};
 use paw_host::files::{self, Access, FileError};
 use paw_host::locks::ReceiptsLock;
 use serde_json::Value;
@@ -127,6 +129,21 @@ impl Receipts {
         let answer = change(&mut receipt);
         self.save(&receipt, lock)?;
         Ok(Some(answer))
+    }
+
+    /// The agent in whose worktree a directory is.
+    pub fn find_agent_in(&self, dir: &Path) -> Option<AgentId> {
+        let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
+        let is_inside = |worktree: &Path| {
+            dir.starts_with(worktree) || worktree.canonicalize().is_ok_and(|real| dir.starts_with(real))
+        };
+        let agents = self.all().ok()?.receipts.into_iter().flat_map(|receipt| {
+            let ids = receipt.agent_ids();
+            ids.into_iter().zip(receipt.worktrees)
+        });
+        // The innermost, if one worktree is inside another.
+        let found = agents.filter(|(_, agent)| is_inside(&agent.worktree_path));
+        found.max_by_key(|(_, agent)| agent.worktree_path.components().count()).map(|(id, _)| id)
     }
 
     /// The session of a repository, if it has one. A receipt written by a newer version is an error, because a second

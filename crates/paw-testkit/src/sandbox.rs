@@ -100,6 +100,10 @@ impl Sandbox {
         self.variables.insert(name.into(), value.into());
     }
 
+    pub fn unset(&mut self, name: &str) {
+        self.variables.remove(OsStr::new(name));
+    }
+
     /// A repository with one commit, in a directory of the sandbox.
     pub fn repo(&self, name: &str) -> TestRepo {
         TestRepo::init(self.root().join(name))

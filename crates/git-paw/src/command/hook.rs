@@ -15,6 +15,7 @@ use paw_agent::hooks::notes::{HookAnswer, HookNote, HookNotes, RoleViolation};
 use paw_agent::hooks::{HookEventKind, ToolAction};
 use paw_core::paths::PawDir;
 use paw_core::{AgentId, PawError, Receipt};
+use paw_host::caller::CommandCaller;
 use paw_host::clock;
 use paw_host::config;
 use paw_host::git::{Repo, find_linked_admin_dir};
@@ -56,7 +57,7 @@ fn receive(cli: &Cli, context: &Context) -> Result<Option<Value>, PawError> {
     let breach = role_gating::find_breach(&event.kind, &record);
     if breach.is_none()
         && !matches!(event.kind, HookEventKind::ApprovalRequested { .. })
-        && let (Some(agent), Some(common_dir)) = (agent_from_env(), find_common_dir(&context.cwd))
+        && let (Some(agent), Some(common_dir)) = (calling_agent(context), find_common_dir(&context.cwd))
     {
         // Most records only report activity: writing them needs neither git nor the receipt.
         HookNotes::of(&common_dir).append(&agent, &note).map_err(cannot_write)?;
@@ -64,13 +65,18 @@ fn receive(cli: &Cli, context: &Context) -> Result<Option<Value>, PawError> {
     }
     let repo = context.require_repo()?;
     let Some(receipt) = context.receipts().find_for_repo(&repo.root)? else { return Ok(None) };
-    let Some(agent) = find_agent(&receipt, &repo) else { return Ok(None) };
+    let Some((agent, worktree)) = find_agent(&receipt, &repo, context) else { return Ok(None) };
     // A CLI that takes no answer from hooks is answered in its pane.
     if let HookEventKind::ApprovalRequested { action, .. } = &event.kind
         && cli.is_answerable()
         && *action != ToolAction::Question
     {
-        let asked = ApprovalRequest { action, cwd: record["cwd"].as_str().map(PathBuf::from), agent: &agent };
+        let asked = ApprovalRequest {
+            action,
+            cwd: record["cwd"].as_str().map(PathBuf::from),
+            agent: &agent,
+            worktree: &worktree,
+        };
         note.answer = asked.judge(&receipt, &repo, note.at, context).unwrap_or_else(|problem| {
             tracing::debug!(target: "paw::hook", "{problem}");
             None
@@ -118,9 +124,12 @@ fn read_record() -> Result<Value, PawError> {
         .map_err(|error| PawError::internal(format!("the record is not JSON: {error}")))
 }
 
-/// The agent id in the pane's environment.
-fn agent_from_env() -> Option<AgentId> {
-    std::env::var("GIT_PAW_AGENT_ID").ok().and_then(|id| AgentId::new(id).ok())
+/// The agent that runs the CLI.
+fn calling_agent(context: &Context) -> Option<AgentId> {
+    match context.caller() {
+        Ok(CommandCaller::Agent(agent)) => agent.id.clone(),
+        Ok(CommandCaller::User) | Err(_) => None,
+    }
 }
 
 /// The common directory of the linked worktree that `dir` is in.
@@ -130,15 +139,18 @@ fn find_common_dir(dir: &Path) -> Option<PathBuf> {
     PawDir::of(common_dir).path().is_dir().then(|| common_dir.to_path_buf())
 }
 
-/// The agent of the record: from the pane's environment, else from the worktree.
-fn find_agent(receipt: &Receipt, repo: &Repo) -> Option<AgentId> {
-    let ids = receipt.agent_ids();
-    if let Some(said) = agent_from_env().filter(|said| ids.contains(said)) {
-        return Some(said);
+/// The agent of the record and its worktree as in the receipt: the agent that runs the CLI, else the one that works here.
+fn find_agent(receipt: &Receipt, repo: &Repo, context: &Context) -> Option<(AgentId, PathBuf)> {
+    let worktrees = receipt.worktrees.iter().map(|agent| real(&agent.worktree_path));
+    let mut agents = receipt.agent_ids().into_iter().zip(worktrees);
+    match calling_agent(context) {
+        Some(caller) => agents.find(|(id, _)| *id == caller),
+        None => agents.find(|(_, worktree)| repo.worktree.as_deref() == Some(worktree)),
     }
-    let here = repo.worktree.as_deref()?;
-    let is_here = |path: &Path| path == here || path.canonicalize().is_ok_and(|path| path == here);
-    ids.into_iter().zip(&receipt.worktrees).find(|(_, agent)| is_here(&agent.worktree_path)).map(|(id, _)| id)
+}
+
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
 }
 
 /// An approval that an agent requests.
@@ -147,6 +159,8 @@ struct ApprovalRequest<'a> {
     /// The directory of the agent's shell.
     cwd: Option<PathBuf>,
     agent: &'a AgentId,
+    /// The only directory that the agent may change, wherever its shell and its hooks run.
+    worktree: &'a Path,
 }
 
 impl ApprovalRequest<'_> {
@@ -159,8 +173,8 @@ impl ApprovalRequest<'_> {
         at: Timestamp,
         context: &Context,
     ) -> Result<Option<HookAnswer>, PawError> {
-        let worktree = repo.worktree.as_deref().unwrap_or(&context.cwd);
-        let (configured, mut place) = approval::load_rules_in(repo, worktree, &context.dirs)?;
+        let own = Repo { worktree: Some(self.worktree.to_path_buf()), ..repo.clone() };
+        let (configured, mut place) = approval::load_rules_in(&own, self.worktree, &context.dirs)?;
         if !verdict::is_answering(receipt, &repo.common_dir, &configured.rules) {
             return Ok(None);
         }

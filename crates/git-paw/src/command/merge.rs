@@ -6,10 +6,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use paw_broker::identity::Caller;
 use paw_core::PawError;
 use paw_core::error::EXIT_FAILURE;
-use paw_host::trust::Approver;
 use paw_supervisor::gates::{Gate, StopRequest};
 use paw_supervisor::merge::PlannedMerge;
 use paw_supervisor::merge::project_tests::{self, ProjectTests};
@@ -57,17 +55,13 @@ pub(crate) struct MergeArgs {
 
 pub(crate) fn run(args: &MergeArgs, context: &Context) -> Result<ExitCode, PawError> {
     let repo = context.require_repo()?;
-    let client = context.broker_client()?;
     let only = if args.named.is_empty() { &args.only } else { &args.named };
     let merge = project_tests::open(only, &repo, context.find_session()?.as_ref())?;
     if args.dry_run {
         show::forecast(&merge, args.rebase, context)?;
         return Ok(ExitCode::SUCCESS);
     }
-    if !Caller::Known(client.agent().clone()).is_privileged() {
-        return Err(PawError::SessionError(format!("agent {} is not allowed to merge", client.agent()))
-            .hint("report that you are done; the supervisor or the user merges"));
-    }
+    let client = context.privileged_client("merge")?;
     let checks = approval::checks(&repo, Some(Gate::Test), Consent::of_flag(args.trust), context)?;
     let tests = ProjectTests::new(&repo, checks, Duration::from_secs(args.timeout));
     if only.is_empty() {
@@ -89,7 +83,7 @@ fn require_verified(merge: &PlannedMerge, context: &Context) -> Result<(), PawEr
     }
     let text = format!("Not verified at the current tip: {}. Merge anyway?", names.join(", "));
     let prompter = TerminalPrompter;
-    if !context.output.wants_json() && prompter.is_interactive() && Approver::from_env().is_ok() {
+    if !context.output.wants_json() && prompter.is_interactive() && context.approver().is_ok() {
         let wanted =
             prompter.confirm(&PromptQuestion { text: &text, instead: "git paw merge --only" }, false)?;
         return if wanted { Ok(()) } else { Err(PawError::UserCancelled) };

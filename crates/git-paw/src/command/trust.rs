@@ -8,7 +8,7 @@ use paw_core::PawError;
 use paw_core::text::plural;
 use paw_host::config;
 use paw_host::git::Repo;
-use paw_host::trust::{Approver, TrustStore, TrustSubject};
+use paw_host::trust::{TrustStore, TrustSubject};
 use paw_session::trust::{self as session_trust, TrustRequest};
 use paw_supervisor::approval as rules;
 use paw_supervisor::gates::{self, Gate};
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &TrustArgs, context: &Context) -> Result<(), PawError> {
             }
         }
     }
-    Approver::from_env()?;
+    context.approver()?;
     let consent = Consent::of_flag(args.yes);
     for (wants, subject) in &requests {
         if !approval::consents(subject, wants, &repo, consent, context)? {

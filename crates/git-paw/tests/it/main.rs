@@ -24,6 +24,7 @@ mod doctor;
 mod explain;
 mod guide;
 mod hostile;
+mod identity;
 mod init;
 mod interrupted;
 mod lifecycle;

@@ -223,7 +223,7 @@ fn merge_without_a_session_requires_branch_names() {
 
 #[test]
 fn merge_runs_the_repositorys_tests_only_after_the_user_approved_them() {
-    let mut team = Team::without_session();
+    let mut team = Team::new();
     team.repo
         .write(".git-paw/config.toml", "[supervisor]\ntest_command = \"touch ran && test ! -e broken\"\n");
     let before = team.tip("main");
@@ -249,7 +249,7 @@ fn merge_refuses_to_run_for_an_agent() {
     let before = team.tip("main");
     team.sandbox.set("GIT_PAW_AGENT_ID", "feat-a");
     let ran = team.paw(&["merge", "--only", "feat/a"]);
-    assert!(ran.code == 1 && ran.stderr.contains("agent feat-a is not allowed to merge"), "{ran}");
+    assert!(ran.code == 1 && ran.stderr.contains("agent 'feat-a' is not allowed to merge"), "{ran}");
     assert_eq!(team.tip("main"), before);
 }
 
@@ -302,11 +302,12 @@ fn merge_accepts_a_branch_verified_by_git_paw_verify() {
 }
 
 #[test]
-fn merge_works_from_an_agents_worktree() {
+fn merge_works_on_the_users_terminal_in_an_agents_worktree() {
     let team = Team::new();
     team.verify(&["a", "b"]);
-    let ran = paw(&team.sandbox, &team.worktree("a"), &["merge", "--json"]);
-    assert_eq!(outcomes(&document(&ran))[0], ("feat/a", "merged"), "{ran}");
+    let terminal = Terminal::run(&team.sandbox, &team.worktree("a"), PROGRAM, &["merge", "--only", "feat/a"]);
+    assert_eq!(terminal.finish(), 0);
+    assert_eq!(team.tip("main"), team.tip("feat/a"));
 }
 
 #[test]

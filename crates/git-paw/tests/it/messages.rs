@@ -307,7 +307,7 @@ fn say_with_a_token_of_another_session_fails_with_a_hint() {
     exit 1
     --- stderr
     error: the token in GIT_PAW_BROKER_TOKEN is not valid in this session
-    hint: run the command in the agent's pane, or as the operator: unset GIT_PAW_AGENT_ID GIT_PAW_BROKER_TOKEN
+    hint: run the command in the pane that git paw started for the agent
     ");
 }
 

@@ -8,7 +8,7 @@ mod watch;
 
 use std::fs;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use paw_testkit::{AgentLook, FakeAgent, RunOutput, Sandbox, TestRepo, wait_until};
@@ -58,8 +58,12 @@ impl World {
     }
 
     fn hook_of(&self, cli: &str, record: &str) -> RunOutput {
+        self.hook_in(&self.worktree(), cli, record)
+    }
+
+    fn hook_in(&self, dir: &Path, cli: &str, record: &str) -> RunOutput {
         let mut command = self.sandbox.command(PROGRAM);
-        command.current_dir(self.worktree()).args(["hook", "--cli", cli]);
+        command.current_dir(dir).args(["hook", "--cli", cli]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         child.stdin.take().unwrap().write_all(record.as_bytes()).unwrap();

@@ -67,6 +67,31 @@ impl BrokerClient {
         Ok((log, session, caller))
     }
 
+    /// Fails unless the client is the supervisor or the operator and proves it with its token. A repository that never had a
+    /// broker has no tokens; there the operator needs none.
+    pub fn require_privilege(&self, action: &'static str) -> Result<(), ClientError> {
+        let refused = || ClientError::NotPrivileged { agent: self.agent.clone(), action };
+        if !Caller::Known(self.agent.clone()).is_privileged() {
+            return Err(refused());
+        }
+        if !self.dir.log().exists() {
+            return if self.agent.as_str() == AgentId::OPERATOR { Ok(()) } else { Err(refused()) };
+        }
+        let log = log::open_with(&self.dir.log(), self.config.synchronous)?;
+        if self.agent.as_str() == AgentId::OPERATOR && self.token.is_none() {
+            return Ok(Keyring::new(&log, self.dir.path()).operator().map(drop)?);
+        }
+        // The operator's token is valid in every session.
+        let session = match &self.session {
+            Some(session) => session.clone(),
+            None => log.current_session()?.unwrap_or_else(|| SessionId::new("")),
+        };
+        match self.authenticate(&log, &session)? {
+            Caller::Known(owner) if owner != self.agent => Err(refused()),
+            _ => Ok(()),
+        }
+    }
+
     fn authenticate(&self, log: &Arc<dyn MessageLog>, session: &SessionId) -> Result<Caller, ClientError> {
         if self.config.auth == BrokerAuth::None {
             return Ok(Caller::Unauthenticated);

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use paw_host::caller::CommandCaller;
 use paw_host::config::load_layers;
 use paw_host::git::Repo;
 use paw_host::trust::{Approver, TrustStore};
@@ -21,7 +22,7 @@ fn approve(world: &World) {
     let layers = load_layers(Some(&world.repo.root), Some(&world.sandbox.user_config())).unwrap();
     let plan = plan(&layers.resolve().unwrap(), &layers.repo, &world.repo.root);
     let repo = Repo::discover(&world.repo.root).unwrap();
-    let approver = Approver::from_variables(|_| None).unwrap();
+    let approver = Approver::new(&CommandCaller::User).unwrap();
     let store = TrustStore::at(world.data_dir().join("trust.json"));
     store.approve(&approver, &repo, plan.subject().unwrap()).unwrap();
 }

@@ -7,6 +7,8 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
+use crate::caller::CallingAgent;
+use paw_core::AgentId;
 
 struct TestStore {
     dir: TempDir,
@@ -33,7 +35,7 @@ impl TestStore {
 }
 
 fn user() -> Approver {
-    Approver::from_variables(|_| None).unwrap()
+    Approver::new(&CommandCaller::User).unwrap()
 }
 
 fn setup(commands: &[&str]) -> TrustSubject {
@@ -151,20 +153,19 @@ fn trust_errors_name_the_file_and_have_hints() {
     /data/trust.json is damaged, so nothing is trusted: expected value at line 1
     hint: repair or move it, then approve again with `git paw trust`
     ");
-    insta::assert_snapshot!(TrustError::InsideAgentPane.report(), @"
-    an agent cannot approve the commands of a repository (GIT_PAW_AGENT_ID is set)
-    hint: run `git paw trust` in a terminal outside the agents' panes
+    insta::assert_snapshot!(TrustError::NotTheUser.report(), @"
+    an agent cannot approve the commands of a repository
+    hint: ask the user to review and approve them
     ");
 }
 
 #[test]
-fn no_agent_pane_can_approve() {
-    for id in ["feat-x", "supervisor", "operator", ""] {
-        let pane = |name: &str| (name == "GIT_PAW_AGENT_ID").then(|| id.into());
-        assert!(inside_agent_pane(pane));
-        assert!(matches!(Approver::from_variables(pane), Err(TrustError::InsideAgentPane)));
+fn no_agent_can_approve() {
+    for id in ["feat-x", "supervisor", "Not an id"] {
+        let agent = CallingAgent { id: AgentId::new(id).ok(), token: None };
+        let refused = Approver::new(&CommandCaller::Agent(agent));
+        assert!(matches!(refused, Err(TrustError::NotTheUser)), "{id}");
     }
-    assert!(!inside_agent_pane(|name| (name == "GIT_PAW_BROKER_URL").then(|| "http://127.0.0.1:1".into())));
 }
 
 #[test]

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use paw_core::BranchName;
+use paw_host::caller::CommandCaller;
 use paw_host::config::load_layers;
 use paw_host::files::Dirs;
 use paw_host::git::Repo;
@@ -281,7 +282,7 @@ fn repository_setup_needs_approval_and_any_change_needs_a_new_one() {
               | #!/bin/sh
               | echo script
             ");
-        let user = Approver::from_env().unwrap();
+        let user = Approver::new(&CommandCaller::User).unwrap();
         store().approve(&user, &scene.repository(), subject).unwrap();
         assert_eq!(scene.plan().trust(), SetupTrust::Trusted);
         assert_eq!(scene.run(&scene.plan()), (SUCCESS, vec!["script".to_owned()]));
@@ -321,7 +322,8 @@ fn user_commands_run_before_an_unapproved_repository_script_stops_setup() {
 #[test]
 fn agent_cannot_approve_a_setup() {
     scene("agent_cannot_approve_a_setup", &[("GIT_PAW_AGENT_ID", "feat-x")], |_| {
-        assert!(matches!(Approver::from_env(), Err(TrustError::InsideAgentPane)));
+        let caller = CommandCaller::identify(|_| None).unwrap();
+        assert!(matches!(Approver::new(&caller), Err(TrustError::NotTheUser)));
     });
 }
 

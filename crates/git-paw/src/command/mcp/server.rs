@@ -186,12 +186,8 @@ mod tests {
     use crate::output::Output;
 
     fn server(tools: Vec<Tool>) -> Server {
-        let context = Context {
-            cwd: PathBuf::from("/"),
-            dirs: paw_host::files::Dirs::from_env().unwrap(),
-            search_path: std::ffi::OsString::new(),
-            output: Output::new(true),
-        };
+        let dirs = paw_host::files::Dirs::from_env().unwrap();
+        let context = Context::at(PathBuf::from("/"), dirs, std::ffi::OsString::new(), Output::new(true));
         Server {
             tools: Arc::new(tools),
             place: Arc::new(context),

@@ -12,7 +12,6 @@ use paw_core::PawError;
 use paw_core::config::PawConfig;
 use paw_core::error::EXIT_CANCELLED;
 use paw_host::git::Repo;
-use paw_host::trust::Approver;
 use paw_session::lifecycle::Session;
 use paw_supervisor::gates::GateChecks;
 use paw_supervisor::unattended::{self, UnattendedEnd, UnattendedOptions};
@@ -90,7 +89,7 @@ pub(super) fn run(args: &StartArgs, context: &Context) -> Result<ExitCode, PawEr
 
 /// The gates, which must be configured and approved before anything is started.
 fn require_gates(repo: &Repo, trust: bool, context: &Context) -> Result<GateChecks, PawError> {
-    Approver::from_env()?;
+    context.approver()?;
     let consent = Consent::of_flag(trust);
     let checks = approval::checks(repo, None, consent, context)?;
     if checks.steps.is_empty() {

@@ -18,14 +18,12 @@ use crate::context::Context;
 
 /// Presses the key that approves an agent's prompt.
 pub(super) fn approve(agent: &str, context: &Context) -> Result<(), PawError> {
-    let who = context.broker_client()?.agent().clone();
-    if !matches!(who.as_str(), AgentId::SUPERVISOR | AgentId::OPERATOR) {
-        return Err(PawError::SessionError(
-            "agents cannot approve; only the supervisor and the user can".to_owned(),
-        ));
-    }
+    let who = context.privileged_client("approve for an agent")?.agent().clone();
     let session = context.require_session()?;
     let one = sweep::require_agent(sweep::sweep(&session, clock::now())?, agent)?;
+    if one.id == who {
+        return Err(PawError::SessionError(format!("{who} cannot approve for itself")));
+    }
     let Some(pane) = &one.pane else { return Err(PawError::SessionError(one.known.reason)) };
     let AgentActivity::WaitingApproval(ask) = pane.look.read(cli::descriptor(&one.cli)).state else {
         return Err(PawError::SessionError(match &one.known.state {

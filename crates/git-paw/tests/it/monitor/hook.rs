@@ -117,6 +117,28 @@ fn hook_identifies_the_agent_by_environment_or_worktree() {
 }
 
 #[test]
+fn hook_allows_changes_only_in_the_worktree_of_the_receipt() {
+    let mut world = World::supervised("");
+    world.sandbox.set("GIT_PAW_AGENT_ID", "feat-x");
+    let other = world.sandbox.root().join("other");
+    world.repo.git(["worktree", "add", "--quiet", "-b", "feat/y", other.to_str().unwrap()]);
+    for dir in [world.repo.root.clone(), other] {
+        let asks = |tool: &str, input: Value| {
+            let record = json!({
+                "session_id": "s", "hook_event_name": "PermissionRequest", "cwd": dir, "tool_name": tool,
+                "tool_input": input,
+            });
+            world.hook_in(&dir, "claude", &record.to_string()).stdout
+        };
+        for command in ["git merge feat/x", "git commit -am x", "touch new.txt", "cargo fmt", "mkdir d"] {
+            assert_eq!(asks("Bash", json!({"command": command})), "", "{command}");
+        }
+        assert_eq!(asks("Write", json!({"file_path": dir.join("new.rs"), "content": "x"})), "");
+    }
+    assert!(world.verdicts().iter().all(|(_, verdict)| verdict == "ask"), "{:?}", world.verdicts());
+}
+
+#[test]
 fn hook_ignores_invalid_records() {
     let world = World::supervised("");
     for record in ["", "{", "[]", "null", "{\"hook_event_name\":7}", "\u{0}\u{1}", &"[".repeat(100_000)] {

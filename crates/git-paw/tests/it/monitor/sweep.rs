@@ -49,8 +49,12 @@ fn sweep_approve_presses_the_key_once_and_only_for_supervisor_or_user() {
     let mut world = waiting();
     world.sandbox.set("GIT_PAW_AGENT_ID", "feat-y");
     let ran = world.paw(&["sweep", "approve", "feat-x"]);
-    assert_eq!((ran.code, ran.stderr.contains("agents cannot approve")), (1, true), "{ran}");
-    world.sandbox.set("GIT_PAW_AGENT_ID", "");
+    assert_eq!(
+        (ran.code, ran.stderr.contains("agent 'feat-y' is not allowed to approve")),
+        (1, true),
+        "{ran}"
+    );
+    world.sandbox.unset("GIT_PAW_AGENT_ID");
     let ran = world.paw(&["sweep", "approve", "feat-x"]);
     assert_eq!(ran.stdout, "approved for feat-x: git push --force\n", "{ran}");
     wait_until("the agent continues", || world.has_event("allowed git push --force").then_some(()));

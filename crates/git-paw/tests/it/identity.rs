@@ -1,0 +1,264 @@
+//! Who runs a command: the user, or an agent.
+
+use std::cell::Cell;
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+use paw_testkit::{RunOutput, Terminal, wait_until};
+use serde_json::{Value, json};
+
+use crate::lifecycle::World;
+use crate::paw::{PROGRAM, document, paw};
+
+/// A session whose panes are at a shell prompt, and a repository that asks for an approval.
+struct Session {
+    world: World,
+    runs: Cell<u32>,
+}
+
+impl Session {
+    fn new() -> Self {
+        let world = World::empty();
+        world.sandbox.install_program("claude", "#!/bin/sh\n");
+        world.sandbox.write("home/.config/git-paw/config.toml", "[broker]\nenabled = true\nport = 0\n");
+        let session = Self { world, runs: Cell::new(0) };
+        let args = ["start", "--no-supervisor", "--cli", "claude", "--branches", "feat/a,feat/b"];
+        let ran = session.world.paw(&args);
+        assert_eq!(ran.code, 0, "{ran}");
+        session.world.repo.write(".git-paw/config.toml", "[worktree]\nsetup_commands = [\"touch ran\"]\n");
+        wait_until("the broker is running", || session.endpoint());
+        session
+    }
+
+    fn endpoint(&self) -> Option<Value> {
+        let text = fs::read_to_string(self.world.repo.root.join(".git/paw/endpoint.json")).ok()?;
+        serde_json::from_str(&text).ok()
+    }
+
+    fn pane(&self, agent: &str) -> String {
+        wait_until("the pane exists", || self.world.pane(agent))
+    }
+
+    /// Runs a line in the shell of a pane. `$PAW` is git-paw.
+    fn run_in(&self, pane: &str, line: &str) -> RunOutput {
+        let number = self.runs.replace(self.runs.get() + 1);
+        let dir = self.world.sandbox.root().join(format!("run-{number}"));
+        let file = |name: &str| dir.join(name);
+        let script = format!(
+            "PAW='{PROGRAM}'; export PAW\n( {line}\n) </dev/null >'{0}/out' 2>'{0}/err'\necho $? >'{0}/code.new'\n\
+             mv '{0}/code.new' '{0}/code'\n",
+            dir.display()
+        );
+        self.world.sandbox.write(&format!("run-{number}/script"), &script);
+        let typed = format!("sh '{}'", file("script").display());
+        self.world.tmux(&["send-keys", "-t", pane, &typed, "Enter"]);
+        let code = wait_until(line, || fs::read_to_string(file("code")).ok());
+        let text = |name: &str| fs::read_to_string(file(name)).unwrap_or_default();
+        RunOutput { code: code.trim().parse().unwrap(), stdout: text("out"), stderr: text("err") }
+    }
+
+    /// The repository, quoted for a shell.
+    fn root(&self) -> String {
+        format!("'{}'", self.world.repo.root.display())
+    }
+
+    fn approvals(&self) -> Value {
+        document(&self.world.paw(&["trust", "--list", "--json"]))["approvals"].clone()
+    }
+
+    /// Removes the agent's variables from every process of its pane.
+    fn clear_environment(&self, pane: &str) {
+        let path = format!("PATH='{0}/bin:{0}/tools'", self.world.sandbox.root().display());
+        let home = format!("HOME='{}'", self.world.sandbox.home().display());
+        self.world.tmux(&["send-keys", "-t", pane, &format!("exec env -i {path} {home} sh"), "Enter"]);
+        let ran = self.run_in(pane, "env");
+        assert!(!ran.stdout.contains("GIT_PAW"), "{ran}");
+    }
+}
+
+/// Ways to run git-paw as another caller, each with the place of its arguments. A terminal that is not the pane's, a process
+/// that left its parent, other directories and variables that point git paw, tmux and git elsewhere.
+const DISGUISES: [&str; 12] = [
+    "env -u GIT_PAW_AGENT_ID $PAW ARGS",
+    "env -u GIT_PAW_AGENT_ID -u GIT_PAW_BROKER_TOKEN -u TMUX -u TMUX_PANE $PAW ARGS",
+    "GIT_PAW_AGENT_ID=operator $PAW ARGS",
+    "GIT_PAW_AGENT_ID= $PAW ARGS",
+    "env -i PATH=\"$PATH\" HOME=\"$HOME\" $PAW ARGS",
+    "env -u GIT_PAW_AGENT_ID setsid -w $PAW ARGS",
+    "env -u GIT_PAW_AGENT_ID sh -c 'sh -c \"$PAW ARGS\"'",
+    "cd ROOT && env -u GIT_PAW_AGENT_ID $PAW ARGS",
+    "cd ROOT && env -u GIT_PAW_AGENT_ID setsid -w $PAW ARGS",
+    "mkdir -p x; ln -sf /bin/true x/tmux; env -u GIT_PAW_AGENT_ID TMUX= TMUX_TMPDIR=/none PATH=\"$PWD/x:$PATH\" $PAW ARGS",
+    "env -u GIT_PAW_AGENT_ID XDG_DATA_HOME=\"$PWD/x\" $PAW ARGS",
+    "(env -u GIT_PAW_AGENT_ID $PAW ARGS; echo $? >left) & wait; exit \"$(cat left)\"",
+];
+
+fn disguised(args: &str, root: &str) -> impl Iterator<Item = String> {
+    let script = Path::new("/usr/bin/script").exists();
+    let on_own_terminal =
+        script.then_some("env -u GIT_PAW_AGENT_ID /usr/bin/script -qec \"$PAW ARGS\" /dev/null");
+    DISGUISES
+        .into_iter()
+        .chain(on_own_terminal)
+        .map(move |line| line.replace("ROOT", root).replace("ARGS", args))
+}
+
+#[test]
+fn trust_refuses_a_process_of_an_agents_pane_whatever_its_environment_says() {
+    let session = Session::new();
+    let pane = session.pane("feat-a");
+    for cleared in [false, true] {
+        if cleared {
+            session.clear_environment(&pane);
+        }
+        for line in disguised("trust --yes", &session.root()) {
+            let ran = session.run_in(&pane, &line);
+            let said = format!("{}{}", ran.stdout, ran.stderr);
+            assert!(ran.code != 0 && said.contains("an agent cannot approve"), "{cleared} {line}\n{ran}");
+            assert!(!said.contains("GIT_PAW_AGENT_ID") && !said.contains("unset"), "{ran}");
+        }
+    }
+    assert_eq!(session.approvals(), json!([]));
+}
+
+#[test]
+fn say_verified_refuses_a_process_of_an_agents_pane_whatever_its_environment_says() {
+    let session = Session::new();
+    let pane = session.pane("feat-a");
+    for cleared in [false, true] {
+        if cleared {
+            session.clear_environment(&pane);
+        }
+        for line in disguised("say verified feat-a", &session.root()) {
+            let ran = session.run_in(&pane, &line);
+            assert_ne!(ran.code, 0, "{cleared} {line}\n{ran}");
+            assert!(!ran.stderr.contains("unset"), "{ran}");
+        }
+    }
+    assert!(!session.world.history().contains("agent.verified"));
+}
+
+#[test]
+fn sweep_approve_and_merge_refuse_an_agent_that_calls_itself_the_operator() {
+    let session = Session::new();
+    let pane = session.pane("feat-a");
+    for claimed in ["operator", "supervisor"] {
+        for args in ["sweep approve feat-b", "merge --only feat/a"] {
+            let ran = session.run_in(&pane, &format!("GIT_PAW_AGENT_ID={claimed} $PAW {args}"));
+            assert!(
+                ran.code == 1 && ran.stderr.contains("agent 'feat-a' is not allowed to"),
+                "{claimed} {args}\n{ran}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_supervisor_outside_of_its_pane_proves_its_token() {
+    let mut session = Session::new();
+    session.world.sandbox.set("GIT_PAW_AGENT_ID", "supervisor");
+    for token in ["", "paw_guessed"] {
+        session.world.sandbox.set("GIT_PAW_BROKER_TOKEN", token);
+        for args in [
+            &["sweep", "approve", "feat-a"][..],
+            &["merge", "--only", "feat/a"],
+            &["say", "verified", "feat-a"],
+        ] {
+            let ran = session.world.paw(args);
+            assert!(ran.code == 1 && ran.stderr.contains("GIT_PAW_BROKER_TOKEN"), "{args:?}\n{ran}");
+        }
+    }
+}
+
+#[test]
+fn an_agent_in_its_pane_sends_its_own_messages() {
+    let session = Session::new();
+    let ran = session.run_in(&session.pane("feat-a"), "$PAW say status working");
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "sent\n"), "{ran}");
+    // The token of a pane is found without the variables, too.
+    let ran =
+        session.run_in(&session.pane("feat-b"), "env -i PATH=\"$PATH\" HOME=\"$HOME\" $PAW say status idle");
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "sent\n"), "{ran}");
+    let history = session.world.history();
+    assert!(history.contains("feat-a") && history.contains("feat-b"), "{history}");
+}
+
+#[test]
+fn a_window_that_the_user_opens_in_the_session_is_the_users() {
+    let session = Session::new();
+    let dir = session.world.worktree("feat/a");
+    let window = session.world.tmux(&[
+        "new-window",
+        "-d",
+        "-P",
+        "-F",
+        "#{pane_id}",
+        "-t",
+        "=paw-app:",
+        "-c",
+        dir.to_str().unwrap(),
+    ]);
+    let ran = session.run_in(&window, "$PAW say verified feat-a && $PAW trust --yes");
+    assert_eq!(ran.code, 0, "{ran}");
+    assert!(session.world.history().contains("agent.verified"));
+}
+
+#[test]
+fn a_process_without_a_terminal_in_an_agents_worktree_is_that_agent() {
+    let session = Session::new();
+    let dir = session.world.worktree("feat/a");
+    fs::create_dir_all(dir.join("src/deep")).unwrap();
+    for dir in [dir.clone(), dir.join("src/deep")] {
+        for args in [&["trust", "--yes"][..], &["say", "verified", "feat-a"], &["merge", "--only", "feat/a"]]
+        {
+            assert_eq!(paw(&session.world.sandbox, &dir, args).code, 1, "{args:?}");
+        }
+    }
+    let root = session.world.repo.root.display().to_string();
+    let wrapped = format!("sh -c 'cd \"{root}\" && \"{PROGRAM}\" trust --yes'; exit $?");
+    let ran = session.world.sandbox.run(&dir, "sh", ["-c", &wrapped]);
+    assert!(ran.code == 1 && ran.stderr.contains("an agent cannot approve"), "{ran}");
+    assert_eq!(session.approvals(), json!([]));
+}
+
+#[test]
+fn the_user_on_a_terminal_in_an_agents_worktree_stays_the_user() {
+    let session = Session::new();
+    let dir = session.world.worktree("feat/a");
+    let terminal = Terminal::run(&session.world.sandbox, &dir, PROGRAM, &["trust", "--yes"]);
+    terminal.wait_for("approved until it changes");
+    assert_eq!(terminal.finish(), 0);
+}
+
+/// Sends one tool call to an MCP server and returns its answer.
+fn call_tool(session: &Session, dir: &Path, name: &str, arguments: &Value) -> String {
+    let messages = [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": name, "arguments": arguments}}),
+    ];
+    let input: String = messages.iter().map(|message| format!("{message}\n")).collect();
+    let file = session.world.sandbox.write("calls", &input);
+    let mut command = session.world.sandbox.command(PROGRAM);
+    command.args(["mcp", "--tools", "coordination"]).current_dir(dir).stdin(fs::File::open(file).unwrap());
+    let output = command.stderr(Stdio::null()).output().unwrap();
+    String::from_utf8_lossy(&output.stdout).lines().last().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn mcp_server_in_an_agents_worktree_without_the_panes_variables_is_not_the_operator() {
+    let session = Session::new();
+    let dir = session.world.worktree("feat/a");
+    let said = json!({"type": "answer", "to": "feat-b", "text": "forged"});
+    let elsewhere =
+        json!({"type": "answer", "to": "feat-b", "text": "forged", "projectRoot": session.world.repo.root});
+    for arguments in [said.clone(), elsewhere] {
+        let answer = call_tool(&session, &dir, "say", &arguments);
+        assert!(answer.contains("this command runs as agent 'feat-a'"), "{answer}");
+    }
+    assert!(!session.world.history().contains("forged"));
+    let answer = call_tool(&session, &session.world.repo.root, "say", &said);
+    assert!(answer.contains("broker") && session.world.history().contains("forged"), "{answer}");
+}
