@@ -94,6 +94,10 @@ pub struct AgentReceipt {
     /// The session created the branch, so it may also delete it.
     #[serde(default)]
     pub branch_created: bool,
+    /// Its worktree is about to be created. A command that was killed leaves this; then only the registry knows whether the
+    /// branch was created, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unfinished: bool,
     /// Missing in receipts of other versions; [`Receipt::agent_ids`] fills it in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<AgentId>,
@@ -129,6 +133,7 @@ impl AgentReceipt {
             worktree_path,
             cli: cli.into(),
             branch_created: false,
+            unfinished: false,
             agent_id: None,
             command: None,
             spec: None,

@@ -2,6 +2,7 @@
 
 mod copy;
 mod dirs;
+mod durable;
 mod link;
 mod lock;
 mod remove;
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 pub use copy::{CopiedFile, CopyMethod, FileCopier, copy_tree};
 pub use dirs::Dirs;
+pub use durable::{delete_file, sync_file_systems};
 pub use link::require_no_link;
 pub use lock::Lock;
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
@@ -68,7 +70,7 @@ pub fn load_text(path: &Path) -> Result<Option<String>, FileError> {
 pub fn write_atomic(path: &Path, bytes: &[u8], access: Access) -> Result<(), FileError> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    create_dir(dir)?;
+    durable::create_durable_dir(dir)?;
     write_and_rename(&target, dir, bytes, access).map_err(FileError::when("write", path))
 }
 

@@ -37,12 +37,12 @@ pub use hunks::{ConflictLines, LineSpan};
 pub use merge_tree::{Blob, MergeConflict, TrialMerge};
 pub use plumbing::{NewCommit, TreeEntry};
 pub use refs::BranchLocation;
-pub use repo::Repo;
+pub use repo::{Repo, sync_repository};
 pub use scratch::{ScratchError, ScratchRepo};
 pub use snapshot::{WorktreeSnapshot, WorktreeSnapshotter, is_excluded};
 pub use status::{Change, FileMode, StatusEntry};
 pub use submodule::fill_submodules;
-pub use tree_size::find_checkout_bytes;
+pub use tree_size::{IndexedCheckout, find_indexed_checkout};
 pub use version::{GitVersion, MINIMUM_VERSION};
 pub use worktree::{GitWorktree, Head};
 

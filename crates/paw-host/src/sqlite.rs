@@ -67,12 +67,17 @@ fn prepare(connection: &Connection, durability: Durability) -> rusqlite::Result<
         connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0))
     };
     mode(connection).or_else(|_| mode(connection))?;
+    set_durability(connection, durability)?;
+    connection.pragma_update(None, "foreign_keys", true)
+}
+
+/// Changes what the following commits survive.
+pub fn set_durability(connection: &Connection, durability: Durability) -> rusqlite::Result<()> {
     let synchronous = match durability {
         Durability::Process => "NORMAL",
         Durability::Power => "FULL",
     };
-    connection.pragma_update(None, "synchronous", synchronous)?;
-    connection.pragma_update(None, "foreign_keys", true)
+    connection.pragma_update(None, "synchronous", synchronous)
 }
 
 fn migrate(connection: &mut Connection, path: &Path, migrations: &[&str]) -> Result<(), SqliteError> {

@@ -1,4 +1,5 @@
-//! Starts a session as planned: worktrees, receipt, identities, hooks and panes. If a step fails, the steps before it are undone.
+//! Starts a session as planned: receipt, worktrees, identities, hooks and panes. If a step fails, the steps before it are undone.
+//! After a kill, the receipt names every worktree that may exist, so `start` completes the session and `purge` removes it.
 
 mod briefings;
 mod broker;
@@ -6,6 +7,7 @@ mod error;
 mod exclude_rules;
 pub(crate) mod rollback;
 pub(crate) mod setup;
+pub(crate) mod unfinished;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -106,17 +108,19 @@ fn build(
         .as_ref()
         .map(|_| BrokerReservation::reserve(&plan.repo, &options.config.broker))
         .transpose()?;
+    let mut receipt = plan.receipt(options.now);
+    receipt.broker_port = broker.as_ref().map(BrokerReservation::port);
+    receipt.worktrees.iter_mut().for_each(|agent| agent.unfinished = true);
+    rollback.add(RollbackStep::Receipt(receipt.session_name.clone()));
+    services.receipts.save(&receipt, &services.receipts.lock()?)?;
+    crash::point("start:recorded");
     let made = make_worktrees(services, plan, on_progress, rollback)?;
     crash::point("start:worktrees-made");
     let mut notes: Vec<String> = made.iter().flat_map(|one| one.notes.iter().cloned()).collect();
     notes.extend(setup::prepare(services.worktrees, plan, &made, options.preparation, on_progress));
-
-    let mut receipt = plan.receipt(options.now);
     for (agent, made) in receipt.worktrees.iter_mut().zip(&made) {
-        agent.worktree_path.clone_from(&made.path);
-        agent.branch_created = made.branch_created;
+        unfinished::finish(agent, made);
     }
-    receipt.broker_port = broker.as_ref().map(BrokerReservation::port);
     if exclude_rules::add(&plan.repo, &ExcludeLock::wait(&plan.repo.common_dir)?)? {
         rollback.add(RollbackStep::ExcludeRules);
     }
@@ -131,7 +135,6 @@ fn build(
     };
     rollback.add(RollbackStep::Briefings(receipt.clone()));
     notes.extend(install_briefings(&briefings, &mut receipt, |_, _| true)?);
-    rollback.add(RollbackStep::Receipt(receipt.session_name.clone()));
     services.receipts.save(&receipt, &services.receipts.lock()?)?;
     crash::point("start:receipt-saved");
 

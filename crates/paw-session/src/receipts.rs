@@ -21,8 +21,6 @@ pub enum ReceiptsError {
     File(#[from] FileError),
     #[error("cannot list {}: {source}", dir.display())]
     List { dir: PathBuf, source: io::Error },
-    #[error("cannot remove {}: {source}", path.display())]
-    Remove { path: PathBuf, source: io::Error },
 }
 
 impl Diagnostic for ReceiptsError {
@@ -31,7 +29,7 @@ impl Diagnostic for ReceiptsError {
         match self {
             Self::Receipt { problem, .. } => report.with_hints(problem.report().hints),
             Self::File(error) => error.report(),
-            Self::List { .. } | Self::Remove { .. } => report,
+            Self::List { .. } => report,
         }
     }
 }
@@ -168,13 +166,7 @@ impl Receipts {
 
     /// Deletes a session's receipt, if it exists.
     pub fn delete(&self, name: &SessionName, _lock: &ReceiptsLock) -> Result<(), ReceiptsError> {
-        let path = self.dir.receipt(name);
-        match fs::remove_file(&path) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                Err(ReceiptsError::Remove { path, source })
-            }
-            _ => Ok(()),
-        }
+        Ok(files::delete_file(&self.dir.receipt(name)).map(drop)?)
     }
 
     /// All receipts, and the files that cannot be parsed.

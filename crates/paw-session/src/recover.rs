@@ -16,6 +16,7 @@ use crate::delivery;
 use crate::launch::rollback::{Rollback, RollbackStep};
 use crate::launch::{
     self, BriefingContext, BrokerReservation, LaunchError, LaunchServices, LaunchedSession, PaneTokens,
+    unfinished,
 };
 use crate::panes::{self, ConversationMode, DASHBOARD, MARK, PaneBuilder, SUPERVISOR};
 
@@ -162,8 +163,10 @@ fn rebuild(
         }
         (None, _) => None,
     };
+    unfinished::record_created_branches(services.worktrees, &mut receipt)?;
     let mut notes = restore_worktrees(services, &mut receipt, context, rollback)?;
     for (agent, id) in receipt.agent_ids().into_iter().enumerate() {
+        receipt.worktrees[agent].unfinished = false;
         receipt.worktrees[agent].agent_id = Some(id);
     }
     let fresh = conversations::record(&context.repo.common_dir, &mut receipt);
@@ -252,8 +255,7 @@ fn restore_worktrees(
                 if !made.resumed {
                     notes.push(format!("created the missing worktree of {} again", agent.branch));
                 }
-                agent.worktree_path.clone_from(&made.path);
-                agent.branch_created |= made.branch_created;
+                unfinished::finish(agent, &made);
                 notes.extend(made.notes.iter().cloned());
                 rollback.add(RollbackStep::Worktree(made));
             }

@@ -12,6 +12,7 @@
 
 mod agent;
 mod budget;
+mod disk;
 mod repo;
 mod sandbox;
 mod terminal;
@@ -19,6 +20,7 @@ mod wait;
 
 pub use agent::{AgentLook, FakeAgent};
 pub use budget::{bench_dir, record_budget};
+pub use disk::TestDisk;
 pub use repo::{TestRepo, git};
 pub use sandbox::{RunOutput, Sandbox};
 pub use terminal::Terminal;

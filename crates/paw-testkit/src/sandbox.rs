@@ -53,7 +53,13 @@ impl Default for Sandbox {
 
 impl Sandbox {
     pub fn new() -> Self {
-        let dir = tempfile::Builder::new().prefix("paw-").tempdir().expect("a directory for the sandbox");
+        Self::new_in(&std::env::temp_dir())
+    }
+
+    /// A sandbox in a directory, for example on a disk of its own.
+    pub fn new_in(parent: &Path) -> Self {
+        let dir =
+            tempfile::Builder::new().prefix("paw-").tempdir_in(parent).expect("a directory for the sandbox");
         let root = dir.path().canonicalize().expect("the sandbox's real path");
         for name in ["home", "bin", "tools", "tmux", "tmp"] {
             fs::create_dir(root.join(name)).expect("a directory in the sandbox");

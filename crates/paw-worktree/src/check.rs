@@ -72,13 +72,6 @@ pub fn required_bytes(tree_bytes: u64) -> u64 {
     tree_bytes.saturating_add(tree_bytes / 20).saturating_add(MIB)
 }
 
-/// Whether the free space is so large that adding up the tree's files, which is slow, can be skipped: four times the
-/// size of the main checkout per worktree, plus one gibibyte.
-pub fn has_ample_space(free: u64, checkout_bytes: Option<u64>, worktrees: u64) -> bool {
-    let Some(bytes) = checkout_bytes else { return false };
-    free >= bytes.saturating_mul(4).saturating_mul(worktrees).saturating_add(1024 * MIB)
-}
-
 #[cfg(test)]
 mod tests {
     use paw_core::Diagnostic as _;
@@ -134,10 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn ample_space_grows_with_checkout_size_and_number_of_worktrees() {
-        assert!(has_ample_space(1100 * MIB, Some(10 * MIB), 1));
-        assert!(!has_ample_space(1100 * MIB, Some(10 * MIB), 10));
-        assert!(!has_ample_space(u64::MAX, None, 1));
+    fn a_checkout_needs_more_than_the_size_of_its_files() {
         assert_eq!(required_bytes(100 * MIB), 106 * MIB);
     }
 }

@@ -13,7 +13,7 @@ use std::thread;
 
 use paw_core::BranchName;
 use paw_core::config::{Layer, PawConfig};
-use paw_host::git::{self, BranchSource, Git, GitError, Repo};
+use paw_host::git::{self, BranchSource, BranchState, Git, GitError, Repo};
 use paw_host::locks::WorktreesLock;
 use paw_host::trust::{TrustError, TrustStore};
 
@@ -110,7 +110,7 @@ impl Worktrees {
         on_step: &mut dyn FnMut(CreateStep),
     ) -> Result<CreatedWorktree, WorktreeError> {
         let plan = plan_for(request)?;
-        let registered = self.register(&plan, 1)?;
+        let registered = self.register(&plan, 0)?;
         self.complete(registered, on_step)
     }
 
@@ -158,11 +158,11 @@ impl Worktrees {
     }
 
     /// Checks branch, path and disk space; then inserts the row, creates the branch and registers the worktree with git.
-    /// `pending` is the number of worktrees, including this one, whose files are not on disk yet.
+    /// `reserved` is what other worktrees still need for their files, in bytes.
     pub(crate) fn register(
         &self,
         plan: &CreatePlan,
-        pending: u64,
+        reserved: u64,
     ) -> Result<RegisteredWorktree, WorktreeError> {
         self.recover()?;
         let lock = WorktreesLock::wait(&plan.repo.common_dir)?;
@@ -173,7 +173,7 @@ impl Worktrees {
         if plan.path.symlink_metadata().is_ok() {
             return Err(WorktreeError::PathExists(plan.path.clone()));
         }
-        self.require_space(plan, &start, pending)?;
+        let required_bytes = self.require_space(plan, &state, &start, reserved)?;
         self.release_stale_path(plan, &lock)?;
 
         let row = plan.row(&source, start, now());
@@ -187,6 +187,7 @@ impl Worktrees {
             repo: plan.repo.clone(),
             rebase_onto: plan.rebase_onto.clone().filter(|_| source == BranchSource::Existing),
             operation,
+            required_bytes,
         };
         if let Err(error) = git.register_worktree(&plan.path, &plan.branch, &source, &lock) {
             self.undo_creation(&registered.row, &lock);
@@ -206,7 +207,7 @@ impl Worktrees {
         registered: RegisteredWorktree,
         on_step: &mut dyn FnMut(CreateStep),
     ) -> Result<CreatedWorktree, WorktreeError> {
-        let RegisteredWorktree { row, repo, rebase_onto, operation } = registered;
+        let RegisteredWorktree { row, repo, rebase_onto, operation, .. } = registered;
         match populate(&row, &repo, rebase_onto.as_ref(), on_step) {
             Ok(notes) => {
                 crash::point("create:filled");
@@ -234,18 +235,40 @@ impl Worktrees {
         }
     }
 
-    fn require_space(&self, plan: &CreatePlan, tree: &str, pending: u64) -> Result<(), WorktreeError> {
+    /// Returns what the files of the commit `start` need, in bytes.
+    fn require_space(
+        &self,
+        plan: &CreatePlan,
+        state: &BranchState,
+        start: &str,
+        reserved: u64,
+    ) -> Result<u64, WorktreeError> {
         let available_bytes = self.free_bytes(&plan.path);
-        let checkout_bytes = git::find_checkout_bytes(&plan.repo.common_dir.join("index"));
-        if check::has_ample_space(available_bytes, checkout_bytes, pending) {
-            return Ok(());
+        let fits = |bytes: u64| {
+            let required = check::required_bytes(bytes);
+            (required.saturating_add(reserved) <= available_bytes).then_some(required)
+        };
+        if let Some(required) = find_most_bytes(&plan.repo, state, start).and_then(fits) {
+            return Ok(required);
         }
-        let required_bytes = check::required_bytes(plan.repo.git().tree_bytes(tree)?).saturating_mul(pending);
-        if required_bytes > available_bytes {
-            return Err(WorktreeError::DiskFull { required_bytes, available_bytes });
-        }
-        Ok(())
+        let exact = plan.repo.git().tree_bytes(start)?;
+        let required_bytes = check::required_bytes(exact).saturating_add(reserved);
+        fits(exact).ok_or(WorktreeError::DiskFull { required_bytes, available_bytes })
     }
+}
+
+/// An upper limit for the size of a commit's files, faster than their exact size: the index of the main checkout, plus what
+/// the commit adds to it.
+fn find_most_bytes(repo: &Repo, state: &BranchState, start: &str) -> Option<u64> {
+    let main = git::find_indexed_checkout(&repo.common_dir.join("index"))?;
+    let of = |commit: &Option<String>| commit.as_deref() == Some(start);
+    let tree = if of(&state.commit) { &state.tree } else { &state.main_tree };
+    if (of(&state.commit) || of(&state.main_commit)) && tree.as_ref() == Some(&main.tree) {
+        return Some(main.bytes);
+    }
+    // The main checkout's tree may exist only in its index.
+    let added = repo.git().added_bytes(&main.tree, start).ok()?;
+    Some(main.bytes.saturating_add(added))
 }
 
 /// Checks the arguments and the repository, which needs no lock.
@@ -274,6 +297,8 @@ pub(crate) struct RegisteredWorktree {
     repo: Repo,
     rebase_onto: Option<BranchName>,
     operation: OperationGuard,
+    /// What its files need on the disk.
+    required_bytes: u64,
 }
 
 fn populate(

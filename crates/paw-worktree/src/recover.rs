@@ -1,6 +1,6 @@
 //! Recovering from a process that died: an unfinished creation is undone, an unfinished removal is completed.
 
-use paw_host::git::Git;
+use paw_host::git::{self, Git};
 use paw_host::locks::WorktreesLock;
 use paw_host::process;
 
@@ -65,6 +65,7 @@ impl Worktrees {
             if is_linked(row) {
                 self.store_late_changes(row)?;
             }
+            git::sync_repository(&row.common_dir)?;
             let lock = WorktreesLock::wait(&row.common_dir)?;
             delete_files(row, &lock)?;
             remove_created_parents(row);

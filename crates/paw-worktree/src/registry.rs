@@ -118,44 +118,21 @@ impl Registry {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Runs a change that has to survive a power cut, because files are created or deleted next.
+    fn write_durably<T>(
+        &self,
+        change: impl FnOnce(&mut Connection) -> Result<T, WorktreeError>,
+    ) -> Result<T, WorktreeError> {
+        let mut connection = self.lock();
+        sqlite::set_durability(&connection, Durability::Power)?;
+        let changed = change(&mut connection);
+        sqlite::set_durability(&connection, Durability::Process)?;
+        changed
+    }
+
     /// Inserts a row. Replaces a stale or broken row with the same path.
     pub(crate) fn insert(&self, row: &ManagedWorktree) -> Result<(), WorktreeError> {
-        let mut connection = self.lock();
-        let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        let path = row.path.as_os_str().as_bytes();
-        transaction
-            .execute("DELETE FROM worktrees WHERE path = ?1 AND status IN ('stale', 'broken')", [path])?;
-        let sql = format!(
-            "INSERT INTO worktrees ({COLUMNS}) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17) \
-             ON CONFLICT (path) DO NOTHING"
-        );
-        let inserted = transaction.execute(
-            &sql,
-            params![
-                row.id.as_str(),
-                row.name,
-                path,
-                row.repo.as_os_str().as_bytes(),
-                row.common_dir.as_os_str().as_bytes(),
-                row.branch.as_str(),
-                row.status.as_str(),
-                row.message,
-                row.created_branch,
-                row.start,
-                row.admin_dir.as_ref().map(|dir| dir.as_os_str().as_bytes()),
-                row.topmost_made.as_os_str().as_bytes(),
-                row.setup.status.as_str(),
-                row.setup.error,
-                row.adopted,
-                row.created_at.as_millisecond(),
-                row.updated_at.as_millisecond(),
-            ],
-        )?;
-        if inserted == 0 {
-            return Err(WorktreeError::PathExists(row.path.clone()));
-        }
-        transaction.commit()?;
-        Ok(())
+        self.write_durably(|connection| insert(connection, row))
     }
 
     /// Deletes the row of a path, unless an operation on it is unfinished.
@@ -201,6 +178,9 @@ impl Registry {
         let sql =
             "UPDATE worktrees SET status = ?3, message = ?4, updated_at = ?5 WHERE id = ?1 AND status = ?2";
         let values = params![id.as_str(), from.as_str(), to.as_str(), message, now.as_millisecond()];
+        if to == WorktreeStatus::Removing {
+            return self.write_durably(|connection| Ok(connection.execute(sql, values)? == 1));
+        }
         Ok(self.lock().execute(sql, values)? == 1)
     }
 
@@ -248,6 +228,43 @@ impl Registry {
         transaction.commit()?;
         Ok(previous.map(WorktreeId::stored))
     }
+}
+
+fn insert(connection: &mut Connection, row: &ManagedWorktree) -> Result<(), WorktreeError> {
+    let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    let path = row.path.as_os_str().as_bytes();
+    transaction.execute("DELETE FROM worktrees WHERE path = ?1 AND status IN ('stale', 'broken')", [path])?;
+    let sql = format!(
+        "INSERT INTO worktrees ({COLUMNS}) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17) \
+         ON CONFLICT (path) DO NOTHING"
+    );
+    let inserted = transaction.execute(
+        &sql,
+        params![
+            row.id.as_str(),
+            row.name,
+            path,
+            row.repo.as_os_str().as_bytes(),
+            row.common_dir.as_os_str().as_bytes(),
+            row.branch.as_str(),
+            row.status.as_str(),
+            row.message,
+            row.created_branch,
+            row.start,
+            row.admin_dir.as_ref().map(|dir| dir.as_os_str().as_bytes()),
+            row.topmost_made.as_os_str().as_bytes(),
+            row.setup.status.as_str(),
+            row.setup.error,
+            row.adopted,
+            row.created_at.as_millisecond(),
+            row.updated_at.as_millisecond(),
+        ],
+    )?;
+    if inserted == 0 {
+        return Err(WorktreeError::PathExists(row.path.clone()));
+    }
+    transaction.commit()?;
+    Ok(())
 }
 
 /// Reads [`COLUMNS`] by position, which is faster than by name.

@@ -13,7 +13,7 @@ use paw_host::locks::WorktreesLock;
 use paw_host::process::{self, ProcessInfo};
 
 pub(crate) use self::preconditions::require_no_nested_worktrees;
-use self::preconditions::{end_processes, find_lasting_processes};
+use self::preconditions::{end_processes, require_no_work};
 use crate::crash;
 use crate::create::git_stderr;
 use crate::error::WorktreeError;
@@ -113,10 +113,12 @@ impl Worktrees {
         let listed = list_worktrees_with_retry(&repo.git(), &repo.common_dir)?;
         require_no_nested_worktrees(&row, &listed)?;
         let entry = listed.iter().find(|entry| entry.path == row.path);
-        let processes =
-            if options.force { process::processes_in(&row.path) } else { find_lasting_processes(&row.path) };
-        let ignored =
-            if options.force { None } else { Some(self.require_removable(&row, entry, &processes)?) };
+        let (processes, ignored) = if options.force {
+            (process::processes_in(&row.path), None)
+        } else {
+            self.require_unused(&row, entry)?;
+            (Vec::new(), Some(require_no_work(&row)?))
+        };
         let ended = end_processes(processes)?;
         let branch = entry.and_then(git::GitWorktree::branch).cloned();
         let (branch_to_delete, mut notes) =
@@ -134,6 +136,10 @@ impl Worktrees {
             (None, Some(ignored)) => ignored,
             (None, None) => rescue::find_ignored(&row.path)?,
         };
+        if rescue.is_none() {
+            // The commits stay, but so far perhaps only in memory.
+            git::sync_repository(&repo.common_dir)?;
+        }
         crash::point("remove:rescued");
         if !self.registry.change_status(&row.id, row.status, WorktreeStatus::Removing, None, now())? {
             return Err(WorktreeError::Busy { id: row.id });

@@ -6,7 +6,8 @@
 //! untracked and, if requested, ignored file; the index itself; a merge or rebase in progress; and a manifest with
 //! kind, permissions and path of each (`manifest`). The commit message holds the data that a list needs (`header`).
 //!
-//! The ref is written last: a crash leaves either no rescue or a complete one. The worktree, its index, HEAD, reflogs and
+//! The ref is written last: a crash leaves either no rescue or a complete one. A rescue that was returned is on the disk,
+//! with every object it refers to, so that a power cut after the deletion leaves it readable. The worktree, its index, HEAD, reflogs and
 //! the stash stay unchanged. Rescues never expire; only [`forget`] deletes one.
 //!
 //! Not stored: empty directories (except in nested repositories), sockets and pipes, and changes of line endings that

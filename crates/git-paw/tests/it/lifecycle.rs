@@ -30,7 +30,10 @@ const CLI: &str = "#!/bin/sh\necho hello from $PWD\nexec sleep 1000\n";
 impl World {
     /// A repository without a session.
     pub(crate) fn empty() -> Self {
-        let sandbox = Sandbox::new();
+        Self::empty_in(Sandbox::new())
+    }
+
+    pub(crate) fn empty_in(sandbox: Sandbox) -> Self {
         sandbox.install_program("claude", CLI);
         // Panes run login shells, which may reset PATH.
         let root = sandbox.root();
@@ -51,7 +54,7 @@ impl World {
         world.started()
     }
 
-    fn started(self) -> Self {
+    pub(crate) fn started(self) -> Self {
         let args = ["start", "--no-supervisor", "--cli", "claude", "--branches", "feat/a,feat/b"];
         let ran = self.paw(&args);
         assert_eq!(ran.code, 0, "{ran}");

@@ -35,6 +35,7 @@ mod messages;
 mod monitor;
 mod opencode;
 mod paw;
+mod power_cut;
 mod prompt;
 mod remedies;
 mod remove_cli;

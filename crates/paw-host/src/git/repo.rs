@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Git, GitError, path, run};
+use crate::files::{self, FileError};
 
 /// A repository as seen from one of its worktrees.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +15,12 @@ pub struct Repo {
     /// The git directory that all worktrees share.
     pub common_dir: PathBuf,
     pub bare: bool,
+}
+
+/// Waits until the objects and refs of a repository are on the disk, including those of earlier commands: by default, git does
+/// not sync loose objects. Call it before deleting the only other copy of anything.
+pub fn sync_repository(common_dir: &Path) -> Result<(), FileError> {
+    files::sync_file_systems(&[common_dir, &common_dir.join("objects")])
 }
 
 impl Repo {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use paw_core::BranchName;
-use paw_host::git::{self, BranchSource, Git};
+use paw_host::git::{self, BranchSource, Git, IndexedCheckout};
 use paw_host::locks::WorktreesLock;
 use paw_testkit::Sandbox;
 
@@ -28,12 +28,19 @@ fn checkout_size_is_read_from_every_index_version() {
         run(&["commit", "--quiet", "--message", "files"]);
         run(&["update-index", "--index-version", version, "--refresh"]);
         let index = repo.join(".git/index");
-        assert_eq!(git::find_checkout_bytes(&index), Some(3210), "{name}");
+        let tree = run(&["rev-parse", "HEAD^{tree}"]);
+        assert_eq!(git::find_indexed_checkout(&index), Some(IndexedCheckout { tree, bytes: 3210 }), "{name}");
         assert_eq!(Git::at(&repo).tree_bytes("HEAD").unwrap(), 3210, "{name}");
+        run(&["rm", "--quiet", "--cached", "a"]);
+        assert_eq!(git::find_indexed_checkout(&index), None, "{name}: a change is staged");
+        run(&["reset", "--quiet"]);
+        run(&["update-index", "--skip-worktree", "a"]);
+        assert_eq!(git::find_indexed_checkout(&index), None, "{name}: a file may be missing");
+        run(&["update-index", "--no-skip-worktree", "a"]);
         run(&["update-index", "--split-index"]);
         sandbox.write(&format!("{name}/new"), "x");
         run(&["add", "new"]);
-        assert_eq!(git::find_checkout_bytes(&index), None, "{name}: most of a split index is elsewhere");
+        assert_eq!(git::find_indexed_checkout(&index), None, "{name}: most of a split index is elsewhere");
     }
 }
 

@@ -7,14 +7,16 @@ use paw_broker::log;
 use paw_core::paths::PawDir;
 use paw_core::{AgentId, AgentReceipt, BranchName, PawError, Receipt, SessionStatus};
 use paw_host::tmux::{Batch, TmuxCommand};
-use paw_worktree::WorktreeCreation;
+use paw_worktree::crash;
 
 use super::window::TmuxWindow;
 use super::{LifecycleError, Session};
 use crate::cli_hooks;
 use crate::delivery;
 use crate::launch::rollback::{Rollback, RollbackStep};
-use crate::launch::{self, BriefingContext, LaunchOptions, LaunchProgress, LaunchServices, setup};
+use crate::launch::{
+    self, BriefingContext, LaunchOptions, LaunchProgress, LaunchServices, setup, unfinished,
+};
 use crate::layout::{Layout, TopRow};
 use crate::logs;
 use crate::panes::{self, ConversationMode, PaneBuilder};
@@ -71,10 +73,18 @@ impl Session {
         window: &TmuxWindow,
         rollback: &mut Rollback<'_>,
     ) -> Result<AddedAgent, LifecycleError> {
+        let (mut receipt, id) = self.with_agent(plan, options)?;
+        let now = receipt.session_name.clone();
+        rollback.add(RollbackStep::ReceiptBefore { before: Box::new(self.receipt.clone()), now });
+        self.change(|stored| stored.worktrees.extend(receipt.worktrees.last().cloned()))?;
+        crash::point("add:recorded");
         let made = launch::make_worktrees(services, plan, on_progress, rollback)?;
+        crash::point("add:worktree-made");
         let mut notes: Vec<String> = made.iter().flat_map(|one| one.notes.iter().cloned()).collect();
         notes.extend(setup::prepare(services.worktrees, plan, &made, options.preparation, on_progress));
-        let (mut receipt, id) = self.with_agent(plan, &made, options)?;
+        if let (Some(agent), Some(made)) = (receipt.worktrees.last_mut(), made.first()) {
+            unfinished::finish(agent, made);
+        }
         notes.extend(self.brief_new_agent(plan, options, &mut receipt)?);
         let Some(agent) = receipt.worktrees.last().cloned() else {
             return Err(PawError::SessionError("the plan has no agent".to_owned()).into());
@@ -89,30 +99,29 @@ impl Session {
             })?;
             notes.extend(cli_hooks::install(&self.repo, &agent, &id, services.program));
         }
-        let now = receipt.session_name.clone();
-        rollback.add(RollbackStep::ReceiptBefore { before: Box::new(self.receipt.clone()), now });
-        self.change(|receipt| receipt.worktrees.push(agent.clone()))?;
+        self.change(|stored| {
+            stored.worktrees.retain(|other| other.branch != agent.branch);
+            stored.worktrees.push(agent.clone());
+        })?;
         notes.extend(self.open_pane(services, &receipt, &agent, &id, window)?);
         self.rearrange_panes();
         Ok(AddedAgent { agent, id, notes })
     }
 
-    /// The receipt with the new agent, and the agent's unique id.
+    /// The receipt with the new agent, which has no worktree yet, and the agent's unique id.
     fn with_agent(
         &self,
         plan: &SessionPlan,
-        made: &[WorktreeCreation],
         options: LaunchOptions<'_>,
     ) -> Result<(Receipt, AgentId), LifecycleError> {
         let mut receipt = self.receipt.clone();
         let taken = receipt.agent_ids();
-        let (Some(mut agent), Some(made)) = (plan.receipt(options.now).worktrees.pop(), made.first()) else {
+        let Some(mut agent) = plan.receipt(options.now).worktrees.pop() else {
             return Err(PawError::SessionError("the plan has no agent".to_owned()).into());
         };
         let id = AgentId::for_branch(&agent.branch, |id| taken.contains(id));
         agent.agent_id = Some(id.clone());
-        agent.worktree_path.clone_from(&made.path);
-        agent.branch_created = made.branch_created;
+        agent.unfinished = true;
         receipt.worktrees.push(agent);
         Ok((receipt, id))
     }

@@ -25,6 +25,7 @@ use super::unmerged::holds_own_commits;
 use super::window::TmuxWindow;
 use super::{LifecycleError, Session};
 use crate::cli_hooks;
+use crate::launch::unfinished;
 use crate::receipts::Receipts;
 
 /// Progress of a purge, reported while it runs.
@@ -74,8 +75,10 @@ impl Session {
         if self.moved_from.is_some() {
             self.repo.git().repair_worktrees(&WorktreesLock::wait(&self.repo.common_dir)?)?;
         }
+        let mut receipt = self.receipt.clone();
+        unfinished::record_created_branches(worktrees, &mut receipt)?;
         let mut kept = Vec::new();
-        for agent in &self.receipt.worktrees {
+        for agent in &receipt.worktrees {
             if self.remove_agent_worktree(worktrees, agent, force, report) {
                 self.delete_branch(agent, report)?;
             } else {

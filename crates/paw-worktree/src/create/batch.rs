@@ -29,22 +29,23 @@ impl Worktrees {
         };
         let (sender, receiver) = mpsc::channel::<(usize, RegisteredWorktree)>();
         let receiver = Mutex::new(receiver);
-        // Registered worktrees whose files are not on disk yet.
+        // The bytes that registered worktrees still need for their files.
         let unfilled = AtomicU64::new(0);
         thread::scope(|scope| {
             for _ in 0..parallel_checkouts().min(plans.len()) {
                 scope.spawn(|| {
                     while let Some((at, registered)) = next(&receiver) {
+                        let filled = registered.required_bytes;
                         record(at, self.complete(registered, &mut |_| {}));
-                        unfilled.fetch_sub(1, Ordering::Relaxed);
+                        unfilled.fetch_sub(filled, Ordering::Relaxed);
                     }
                 });
             }
             for (at, plan) in plans.into_iter().enumerate() {
-                let pending = unfilled.load(Ordering::Relaxed) + 1;
-                match plan.and_then(|plan| self.register(&plan, pending)) {
+                let reserved = unfilled.load(Ordering::Relaxed);
+                match plan.and_then(|plan| self.register(&plan, reserved)) {
                     Ok(registered) => {
-                        unfilled.fetch_add(1, Ordering::Relaxed);
+                        unfilled.fetch_add(registered.required_bytes, Ordering::Relaxed);
                         // Cannot fail: the receiver outlives this scope.
                         drop(sender.send((at, registered)));
                     }

@@ -18,13 +18,12 @@ const GRACE_PERIOD: Duration = Duration::from_secs(2);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 impl Worktrees {
-    /// Fails if removing the worktree without `force` would lose or interrupt something. Returns its ignored files.
-    pub(super) fn require_removable(
+    /// Fails if the worktree is locked or in use. Only processes get time to finish, so everything else is checked first.
+    pub(super) fn require_unused(
         &self,
         row: &ManagedWorktree,
         entry: Option<&git::GitWorktree>,
-        processes: &[ProcessInfo],
-    ) -> Result<Vec<PathBuf>, WorktreeError> {
+    ) -> Result<(), WorktreeError> {
         if let Some(reason) = entry.and_then(|entry| entry.locked.clone()) {
             return Err(WorktreeError::Locked { reason });
         }
@@ -36,17 +35,20 @@ impl Worktrees {
         if !ids.is_empty() {
             return Err(WorktreeError::HasActiveConversation { ids });
         }
-        if !processes.is_empty() {
-            return Err(processes_error(processes));
-        }
-        let (mut ignored, mut files) = (Vec::new(), Vec::new());
-        for difference in Git::at(&row.path).differences()? {
-            let side = if difference.kind == DifferenceKind::Ignored { &mut ignored } else { &mut files };
-            side.push(difference.path);
-        }
-        files.extend(rescue::find_ignored_repositories(&row.path, &ignored));
-        if files.is_empty() { Ok(ignored) } else { Err(WorktreeError::Dirty { files }) }
+        let processes = find_lasting_processes(&row.path);
+        if processes.is_empty() { Ok(()) } else { Err(processes_error(&processes)) }
     }
+}
+
+/// Fails if the worktree has uncommitted work. Returns its ignored files.
+pub(super) fn require_no_work(row: &ManagedWorktree) -> Result<Vec<PathBuf>, WorktreeError> {
+    let (mut ignored, mut files) = (Vec::new(), Vec::new());
+    for difference in Git::at(&row.path).differences()? {
+        let side = if difference.kind == DifferenceKind::Ignored { &mut ignored } else { &mut files };
+        side.push(difference.path);
+    }
+    files.extend(rescue::find_ignored_repositories(&row.path, &ignored));
+    if files.is_empty() { Ok(ignored) } else { Err(WorktreeError::Dirty { files }) }
 }
 
 /// A worktree inside this one would be deleted with it. Not even `force` allows that, because the user did not name
@@ -61,7 +63,7 @@ pub(crate) fn require_no_nested_worktrees(
 }
 
 /// Processes that stay in a worktree. Short-lived ones, such as a watcher's git commands, get time to finish.
-pub(super) fn find_lasting_processes(path: &Path) -> Vec<ProcessInfo> {
+fn find_lasting_processes(path: &Path) -> Vec<ProcessInfo> {
     let watch = Stopwatch::start();
     loop {
         let processes = process::processes_in(path);

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use paw_host::files::sync_file_systems;
 use paw_host::git::Repo;
 use serde::Serialize;
 
@@ -47,7 +48,7 @@ pub fn restore(
     options: RestoreOptions<'_>,
 ) -> Result<RestoredRescue, RescueError> {
     let stored = require_stored(repo, id)?;
-    match into {
+    let restored = match into {
         RestoreInto::NewWorktree(dir) => {
             if fs::symlink_metadata(dir).is_ok() && !is_empty_dir(dir) {
                 return Err(RescueError::TargetExists(dir.to_path_buf()));
@@ -56,7 +57,10 @@ pub fn restore(
         }
         RestoreInto::Existing(dir) if dir.is_dir() => restore_files::restore(repo, stored, dir, options),
         RestoreInto::Existing(dir) => Err(RescueError::NoTarget(dir.to_path_buf())),
-    }
+    }?;
+    // The rescue may be deleted next.
+    sync_file_systems(&[&restored.dir])?;
+    Ok(restored)
 }
 
 fn is_empty_dir(dir: &Path) -> bool {

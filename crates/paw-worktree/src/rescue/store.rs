@@ -1,4 +1,4 @@
-//! Storing a rescue: objects first, the ref last.
+//! Storing a rescue: objects first, then the ref, then both on the disk.
 
 use std::collections::HashSet;
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use paw_core::BranchName;
 use paw_host::clock;
-use paw_host::git::{Git, GitError, IndexEntry, NewCommit, Repo, TreeEntry};
+use paw_host::git::{Git, GitError, IndexEntry, NewCommit, Repo, TreeEntry, sync_repository};
 use tempfile::TempDir;
 
 use super::files::walk;
@@ -58,7 +58,7 @@ pub fn store_tip(repo: &Repo, branch: &BranchName, reason: &str) -> Result<Rescu
     header.branch = Some(branch.clone());
     header.head = Some(tip.clone());
     header.tip = Some(tip.clone());
-    publish(&git, header, &tree, &[tip])
+    publish(&git, &repo.common_dir, header, &tree, &[tip])
 }
 
 pub(super) fn load_source(repo: &Repo, worktree: &Path) -> Result<SourceWorktree, RescueError> {
@@ -90,9 +90,10 @@ fn any_commit_becomes_unreachable(
     Ok(false)
 }
 
-/// Creates the rescue's commit and its ref.
-pub(super) fn publish(
+/// Creates the rescue's commit and its ref, and waits until both are on the disk with everything they refer to.
+fn publish(
     git: &Git,
+    common_dir: &Path,
     header: Header,
     tree: &str,
     parents: &[String],
@@ -117,6 +118,7 @@ pub(super) fn publish(
     loop {
         let id = new_id(header.created_at, &about, attempt);
         if git.create_ref(&format!("{PREFIX}{id}"), &commit)? {
+            sync_repository(common_dir)?;
             return Ok(list::from_header(id, commit, header));
         }
         attempt += 1;
@@ -193,7 +195,7 @@ impl<'a> RescueBuilder<'a> {
         parents.extend(find_worktree_only_commits(git, &self.source.admin_dir)?);
         header.index_tree = Some(index_tree);
         header.state = Some(state);
-        publish(git, header, tree, &parents)
+        publish(git, &self.source.common_dir, header, tree, &parents)
     }
 
     /// Copies the worktree's index without data that is valid only on this disk: file system monitor, untracked cache,

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use paw_host::git::Repo;
-use paw_host::process::Exit;
-use paw_testkit::git;
+use paw_host::process::{self, Exit};
+use paw_testkit::{git, wait_until};
 use paw_worktree::{WorktreeStatus, rescue};
 
 use crate::log::warnings;
@@ -134,4 +134,30 @@ fn list_that_crashes_before_pruning_is_completed_by_the_next_list() {
     let rows = world.worktrees().list(Some(&world.repo.root)).unwrap().worktrees;
     assert_eq!(rows[0].status, WorktreeStatus::Stale);
     assert!(!world.repo.git(["worktree", "list"]).contains("project-auth"));
+}
+
+#[test]
+fn killed_create_ends_its_checkout() {
+    let world = World::new();
+    let (started, gate) = (world.sibling("started"), world.sibling("gate"));
+    for n in 0..100 {
+        world.repo.write(&format!("z{n:02}"), "x\n");
+    }
+    world.repo.write("middle", "x\n");
+    world.repo.write(".gitattributes", "middle filter=gate\n");
+    world.repo.git(["add", "."]);
+    world.repo.git(["commit", "--quiet", "--message", "files"]);
+    let filter =
+        format!("cat; touch '{}'; until [ -e '{}' ]; do sleep 0.01; done", started.display(), gate.display());
+    world.repo.git(["config", "filter.gate.smudge", &filter]);
+    let mut create = world.start_child("create", &[("PAW_TEST_BRANCH", "topic")]);
+    wait_until("the checkout waits", || started.exists().then_some(()));
+    create.kill().unwrap();
+    create.wait().unwrap();
+    fs::write(gate, "").unwrap();
+    let path = world.sibling("project-topic");
+    wait_until("the checkout has ended", || process::processes_in(&path).is_empty().then_some(()));
+    assert!(!path.join("z99").exists(), "git has checked out everything");
+    assert!(world.worktrees().list(None).unwrap().worktrees.is_empty());
+    assert!(!path.exists());
 }

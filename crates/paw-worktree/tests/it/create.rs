@@ -71,6 +71,35 @@ fn fails_insufficient_disk_space() {
 }
 
 #[test]
+fn branch_far_larger_than_main_fails_for_lack_of_disk_space() {
+    let world = World::new();
+    world.repo.git(["checkout", "--quiet", "feature/auth"]);
+    for n in 0..4 {
+        world.repo.commit_file(&format!("large-{n}"), &n.to_string().repeat(1 << 20), "large");
+    }
+    world.repo.git(["checkout", "--quiet", "main"]);
+    let before = world.traces();
+    // Plenty for main, which has six bytes.
+    let worktrees = world.worktrees().with_free_bytes(|_| Ok(5 << 20));
+    let error = worktrees.create(&world.request("feature/auth"), &mut |_| {}).unwrap_err();
+    assert_eq!(code_and_message(&error).0, "RESOURCE_EXHAUSTED");
+    assert_eq!(world.traces(), before);
+    let worktrees = world.worktrees().with_free_bytes(|_| Ok(6 << 20));
+    worktrees.create(&world.request("feature/auth"), &mut |_| {}).unwrap();
+}
+
+#[test]
+fn files_that_main_has_staged_for_deletion_count_for_a_new_branch() {
+    let world = World::new();
+    world.repo.commit_file("large", &"x".repeat(4 << 20), "large");
+    world.repo.git(["rm", "--quiet", "large"]);
+    let worktrees = world.worktrees().with_free_bytes(|_| Ok(4 << 20));
+    let request = CreateRequest { create_branch: true, ..world.request("topic") };
+    let error = worktrees.create(&request, &mut |_| {}).unwrap_err();
+    assert_eq!(code_and_message(&error).0, "RESOURCE_EXHAUSTED");
+}
+
+#[test]
 fn create_succeeds_with_just_enough_disk_space() {
     let world = World::new();
     let worktrees = world.worktrees().with_free_bytes(|_| Ok(6 + 1024 * 1024));

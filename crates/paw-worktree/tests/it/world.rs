@@ -18,7 +18,10 @@ pub(crate) struct World {
 impl World {
     /// A repository called `project` with the branches main, develop and feature/auth; main is checked out.
     pub(crate) fn new() -> Self {
-        let sandbox = Sandbox::new();
+        Self::in_sandbox(Sandbox::new())
+    }
+
+    pub(crate) fn in_sandbox(sandbox: Sandbox) -> Self {
         let repo = sandbox.repo("project");
         for branch in ["develop", "feature/auth"] {
             repo.git(["branch", branch]);
@@ -75,6 +78,18 @@ impl World {
             .env("PAW_TEST_REPO", &self.repo.root);
         let command = variables.iter().fold(command, |command, (name, value)| command.env(name, value));
         command.capture().unwrap()
+    }
+
+    /// Starts one of the ignored tests of `child.rs`, to be killed.
+    pub(crate) fn start_child(&self, test: &str, variables: &[(&str, &str)]) -> std::process::Child {
+        std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", &format!("child::{test}"), "--ignored", "--nocapture", "--test-threads=1"])
+            .env("PAW_TEST_DATA", self.data_dir())
+            .env("PAW_TEST_REPO", &self.repo.root)
+            .envs(variables.iter().copied())
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap()
     }
 }
 

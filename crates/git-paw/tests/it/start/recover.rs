@@ -83,7 +83,13 @@ fn start_finds_the_session_of_a_moved_repository() {
 
 #[test]
 fn start_finishes_a_start_that_was_killed() {
-    for moment in ["start:worktrees-made", "start:receipt-saved", "start:panes-next", "start:panes-made"] {
+    for moment in [
+        "start:recorded",
+        "start:worktrees-made",
+        "start:receipt-saved",
+        "start:panes-next",
+        "start:panes-made",
+    ] {
         let mut world = World::new();
         world.sandbox.set("GIT_PAW_CRASH_AT", moment);
         let args = ["start", "--supervisor", "--branches", "feat/a,feat/b"];
@@ -98,5 +104,38 @@ fn start_finishes_a_start_that_was_killed() {
         world.wait_for("paw-app", "feat-b", "agent feat-b in");
         world.wait_for("paw-app", "dashboard", "feat/b");
         assert_eq!(world.worktrees(), ["app-feat-a", "app-feat-b"], "{moment}");
+    }
+}
+
+#[test]
+fn purge_removes_everything_that_a_killed_start_left() {
+    for moment in ["start:recorded", "create:filled", "start:worktrees-made"] {
+        let mut world = World::new();
+        world.sandbox.set("GIT_PAW_CRASH_AT", moment);
+        let died = world.paw(&["start", "--no-supervisor", "--branches", "feat/a,feat/b"]);
+        assert_eq!(died.code, -1, "{moment}: {died}");
+        world.sandbox.set("GIT_PAW_CRASH_AT", "");
+        let found = world.paw(&["doctor"]);
+        assert!(found.stdout.contains("tmux has no such session"), "{moment}: {found}");
+        let purged = world.paw(&["purge", "--force"]);
+        assert_eq!((purged.code, purged.stdout.as_str()), (0, "Purged session 'paw-app'.\n"), "{moment}");
+        assert_eq!(world.worktrees(), [""; 0], "{moment}");
+        assert_eq!(world.repo.git(["branch", "--format=%(refname:short)"]), "main", "{moment}");
+    }
+}
+
+#[test]
+fn purge_removes_the_agent_that_a_killed_add_left() {
+    for moment in ["add:recorded", "add:worktree-made"] {
+        let mut world = World::new();
+        world.start(&["--no-supervisor", "--branches", "feat/a"]);
+        world.sandbox.set("GIT_PAW_CRASH_AT", moment);
+        let died = world.paw(&["add", "feat/b"]);
+        assert_eq!(died.code, -1, "{moment}: {died}");
+        world.sandbox.set("GIT_PAW_CRASH_AT", "");
+        let purged = world.paw(&["purge", "--force"]);
+        assert_eq!(purged.code, 0, "{moment}: {purged}");
+        assert_eq!(world.worktrees(), [""; 0], "{moment}");
+        assert_eq!(world.repo.git(["branch", "--format=%(refname:short)"]), "main", "{moment}");
     }
 }
