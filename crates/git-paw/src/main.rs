@@ -8,6 +8,7 @@
 //! - `output`: the only way to stdout and stderr
 //! - `context`: what every command receives
 
+mod agent_task;
 mod approval;
 mod cli;
 mod command;

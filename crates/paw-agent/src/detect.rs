@@ -73,6 +73,24 @@ pub struct DetectedClis {
     pub missing: Vec<MissingCli>,
 }
 
+impl DetectedClis {
+    /// Adds the program of this name on `search_path`, unless a CLI of this name was found.
+    pub fn add_program(&mut self, name: &str, search_path: &OsStr) {
+        if name.contains('/') || self.clis.iter().any(|cli| cli.binary_name == name) {
+            return;
+        }
+        if let Some(path) = find_program(name, search_path) {
+            self.clis.push(CliInfo {
+                binary_name: name.to_owned(),
+                display_name: display_name(name, None),
+                source: CliSource::Detected,
+                launcher: find_launcher(&path, search_path),
+                path,
+            });
+        }
+    }
+}
+
 /// Known CLIs on `search_path`, plus custom ones, which replace known CLIs of the same name.
 pub fn detect_clis(custom: &BTreeMap<String, CliConfig>, search_path: &OsStr) -> DetectedClis {
     let DetectedClis { clis: mut found, missing } = resolve_custom_clis(custom, search_path);

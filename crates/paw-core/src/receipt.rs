@@ -1,5 +1,7 @@
 //! Session receipts: everything needed to rebuild a session after tmux or the machine has stopped.
 
+mod lookup;
+
 use std::fmt;
 use std::path::PathBuf;
 
@@ -9,6 +11,8 @@ use serde_json::{Map, Value};
 
 use crate::error::{Diagnostic, ErrorCode, ErrorReport};
 use crate::name::{AgentId, BranchName, SessionName};
+
+pub use lookup::{AgentLookupError, find_agent};
 
 /// The format that this version writes. A file with a higher number is from a newer version and is not changed.
 pub const FORMAT: u32 = 1;
@@ -107,6 +111,9 @@ pub struct AgentReceipt {
     /// The spec that the agent works on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec: Option<String>,
+    /// The task that the user gave the agent at the start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
     /// The first prompt of the agent, also after a restart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot_prompt: Option<String>,
@@ -137,6 +144,7 @@ impl AgentReceipt {
             agent_id: None,
             command: None,
             spec: None,
+            task: None,
             boot_prompt: None,
             pending_boot_prompt: None,
             boot_prompt_problem: None,
@@ -284,6 +292,15 @@ impl Receipt {
 
     pub fn find_agent(&self, branch: &BranchName) -> Option<&AgentReceipt> {
         self.worktrees.iter().find(|agent| agent.branch == *branch)
+    }
+
+    /// The agent that a person means by `name`, with its id.
+    pub fn find_named(&self, name: &str) -> Result<(&AgentReceipt, AgentId), AgentLookupError> {
+        let ids = self.agent_ids();
+        let pairs: Vec<_> =
+            ids.iter().zip(&self.worktrees).map(|(id, agent)| (id.as_str(), agent.branch.as_str())).collect();
+        let index = find_agent(name, &pairs)?;
+        Ok((&self.worktrees[index], ids[index].clone()))
     }
 
     /// Whether a supervisor or a command answers for its agents.

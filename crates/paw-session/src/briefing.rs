@@ -50,6 +50,8 @@ pub struct BriefedAgent {
     pub branch: BranchName,
     pub cli: String,
     pub spec: Option<SpecEntry>,
+    /// What the user asked for at the start.
+    pub task: Option<String>,
 }
 
 /// The reader of a briefing.

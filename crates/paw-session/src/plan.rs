@@ -1,6 +1,7 @@
 //! Plans a start completely before it changes anything.
 
 mod error;
+mod named_agent;
 
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,7 @@ use paw_worktree::check;
 use paw_worktree::session::{self, SessionWorktree};
 
 pub use error::PlanError;
+pub use named_agent::{AgentTask, AgentsFileError, NamedAgent, parse_agents_file};
 
 use crate::layout::{Layout, TopRow};
 use crate::specs::SpecEntry;
@@ -31,6 +33,8 @@ pub struct AgentRequest {
     /// The name of its CLI.
     pub cli: String,
     pub spec: Option<SpecEntry>,
+    /// The user's own words about what to do.
+    pub task: Option<String>,
 }
 
 /// A request to start a session, with all prompts answered.
@@ -68,6 +72,7 @@ pub struct AgentPlan {
     pub command: String,
     pub dir: PathBuf,
     pub spec: Option<SpecEntry>,
+    pub task: Option<String>,
     /// The configured path of the CLI's settings file in a worktree.
     pub settings_path: Option<PathBuf>,
 }
@@ -139,6 +144,7 @@ impl SessionPlan {
             row.agent_id = Some(agent.id.clone());
             row.command = Some(agent.command.clone());
             row.spec = agent.spec.as_ref().map(|spec| spec.id.clone());
+            row.task.clone_from(&agent.task);
             row.settings_path.clone_from(&agent.settings_path);
             row
         };
@@ -220,6 +226,7 @@ fn plan_agents(
             command,
             dir: session::directory(context.repo, &wanted.branch, context.config.worktree_placement()),
             spec: wanted.spec.clone(),
+            task: wanted.task.clone(),
             settings_path: context.config.clis.get(&wanted.cli).and_then(|cli| cli.settings_path.clone()),
         });
     }

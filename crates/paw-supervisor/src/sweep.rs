@@ -11,6 +11,7 @@ use paw_agent::screen::ScreenReading;
 use paw_agent::state::{
     AgentActivity, ObservationSource, ObservedState, PaneProcess, ScreenObservation, infer_state,
 };
+use paw_core::receipt::find_agent;
 use paw_core::{AgentId, PawError};
 use paw_session::lifecycle::Session;
 use paw_view::{AgentState, CliState, Observation, SessionSnapshot, SessionView, StateSource, ViewEvent};
@@ -163,11 +164,9 @@ fn gone(now: Timestamp) -> ObservedState {
     ObservedState { state: AgentActivity::Exited, since: now, source: ObservationSource::Process, reason }
 }
 
-/// Finds an agent by id or branch.
-pub fn require_agent(swept: Vec<AgentSnapshot>, name: &str) -> Result<AgentSnapshot, PawError> {
-    let known: Vec<String> = swept.iter().map(|one| one.id.to_string()).collect();
-    swept.into_iter().find(|one| one.id.as_str() == name || one.branch == name).ok_or_else(|| {
-        PawError::SessionError(format!("the session has no agent '{name}'"))
-            .hint(format!("agents: {}", known.join(", ")))
-    })
+/// Finds an agent by id, branch or a unique prefix.
+pub fn require_agent(mut swept: Vec<AgentSnapshot>, name: &str) -> Result<AgentSnapshot, PawError> {
+    let names: Vec<_> = swept.iter().map(|one| (one.id.as_str(), one.branch.as_str())).collect();
+    let index = find_agent(name, &names)?;
+    Ok(swept.swap_remove(index))
 }

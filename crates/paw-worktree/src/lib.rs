@@ -4,6 +4,7 @@
 //! - [`service`]: [`Worktrees`], the entry point
 //! - [`create`] and [`check`]: creation, and the checks that run before anything changes
 //! - [`session`]: the worktrees of a session's agents
+//! - [`diff`]: the work in a worktree, uncommitted files included
 //! - [`list`], [`switch`], [`remove`], [`adopt`]: the other operations
 //! - [`registry`]: the database of worktrees and their conversations
 //! - [`reconcile`]: directories that disappear and return; `recover`: operations interrupted by a crash
@@ -16,6 +17,7 @@ pub mod check;
 pub mod copy;
 pub mod crash;
 pub mod create;
+pub mod diff;
 pub mod error;
 pub mod id;
 pub mod list;
@@ -31,6 +33,7 @@ pub mod setup;
 pub mod switch;
 
 pub use create::{CreateRequest, CreateStep, CreatedWorktree, Preparation, PreparedWorktree};
+pub use diff::{FileChange, FileChangeKind, WorkDiff};
 pub use error::WorktreeError;
 pub use id::{ConversationId, WorktreeId};
 pub use list::{UnmanagedWorktree, WorktreeListing};

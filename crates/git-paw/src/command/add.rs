@@ -6,37 +6,40 @@ use clap::Args;
 use paw_agent::detect_clis;
 use paw_agent::hooks::HookEnvironment;
 use paw_core::config::PawConfig;
-use paw_core::{BranchName, ErrorCode, PawError, SessionMode};
+use paw_core::{ErrorCode, PawError, SessionMode};
 use paw_host::clock;
 use paw_host::process::own_program;
 use paw_session::launch::{self, LaunchOptions, LaunchServices};
 use paw_session::lifecycle::Session;
 use paw_session::lifecycle::add::AddedAgent;
-use paw_session::plan::{self, AgentRequest, PlanContext, SessionPlan, StartRequest};
+use paw_session::plan::{self, AgentRequest, NamedAgent, PlanContext, SessionPlan, StartRequest};
 use paw_session::specs::{self, SpecEntry};
-use paw_worktree::Worktrees;
+use paw_worktree::{Preparation, Worktrees};
 
+use crate::agent_task::{self, TaskArgs};
 use crate::approval::{self, Consent};
 use crate::context::Context;
 
-/// Add an agent to the running session
+/// Add agents to the running session
 ///
-/// Creates a worktree and a pane, starts the CLI, and sends it its first prompt as soon as it is ready.
+/// Creates a worktree and a pane for each, starts the CLI, and sends it its first prompt as soon as it is ready.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw add feat/docs
-  git paw add feat/docs --cli codex
+  git paw add feat/docs=codex feat/tests --prompt \"cover the parser\"
   git paw add --from-spec add-auth")]
 pub(crate) struct AddArgs {
-    /// The branch to work on; created if it does not exist
-    #[arg(required_unless_present = "from_spec")]
-    branch: Option<String>,
+    /// The branches to work on, created if they do not exist; BRANCH=CLI chooses the CLI of one
+    #[arg(required_unless_present = "from_spec", value_name = "BRANCH")]
+    branches: Vec<String>,
     /// The agent's CLI [default: the spec's, else the first agent's]
     #[arg(long, value_name = "NAME")]
     cli: Option<String>,
     /// The spec to work on, which also sets the branch
-    #[arg(long, value_name = "NAME", conflicts_with = "branch")]
+    #[arg(long, value_name = "NAME", conflicts_with = "branches")]
     from_spec: Option<String>,
+    #[command(flatten)]
+    task: TaskArgs,
     /// Approve this repository's own CLIs and commands without asking
     #[arg(long)]
     trust: bool,
@@ -45,18 +48,28 @@ pub(crate) struct AddArgs {
 pub(crate) fn run(args: &AddArgs, context: &Context) -> Result<(), PawError> {
     let _lock = launch::lock(&context.require_repo()?)?;
     let session = context.require_session()?;
-    let repo = &session.repo;
     let layers = context.load_config()?;
     let consent = Consent::of_flag(args.trust);
-    let config = approval::session_config(&layers, repo, consent, context)?;
-    let plan = make_plan(args, &session, &config, context)?;
-    let preparation = approval::preparation(&layers, &config, repo, consent, context)?;
-    let options = LaunchOptions {
-        config: &config,
-        config_dir: context.dirs.config_dir(),
-        preparation: &preparation,
-        now: clock::now(),
-    };
+    let config = approval::session_config(&layers, &session.repo, consent, context)?;
+    let wanted = gather(args, &session, &config, context)?;
+    let preparation = approval::preparation(&layers, &config, &session.repo, consent, context)?;
+    for request in wanted {
+        // The agent before it changed the receipt.
+        add(request, &context.require_session()?, &config, &preparation, context)?;
+    }
+    Ok(())
+}
+
+fn add(
+    request: AgentRequest,
+    session: &Session,
+    config: &PawConfig,
+    preparation: &Preparation,
+    context: &Context,
+) -> Result<(), PawError> {
+    let plan = make_plan(request, session, config, context)?;
+    let options =
+        LaunchOptions { config, config_dir: context.dirs.config_dir(), preparation, now: clock::now() };
     let worktrees = Worktrees::open(context.dirs.data_dir())?;
     let program = own_program()?;
     let services = LaunchServices {
@@ -84,28 +97,57 @@ fn watch_worktree(added: &AddedAgent, context: &Context) -> Result<(), PawError>
     Ok(())
 }
 
-/// The start plan for this one agent.
-fn make_plan(
+/// The agents to add, checked before the first one is created.
+fn gather(
     args: &AddArgs,
+    session: &Session,
+    config: &PawConfig,
+    context: &Context,
+) -> Result<Vec<AgentRequest>, PawError> {
+    let clis = detect_clis(&config.clis, &context.search_path).clis;
+    let is_cli = |name: &str| clis.iter().any(|cli| cli.binary_name == name);
+    let named: Vec<_> =
+        args.branches.iter().map(|text| NamedAgent::parse(text, is_cli)).collect::<Result<_, _>>()?;
+    let spec =
+        args.from_spec.as_ref().map(|name| require_spec(name, session, config, context)).transpose()?;
+    let branches: Vec<_> = named
+        .iter()
+        .map(|agent| &agent.branch)
+        .chain(spec.iter().map(|spec| &spec.branch))
+        .cloned()
+        .collect();
+    branches.iter().try_for_each(|branch| session.require_room_for(branch))?;
+    let task = args.task.load(&branches, context)?;
+    let cli = |own: Option<String>| {
+        let of_first = || session.receipt.worktrees.first().map(|agent| agent.cli.clone());
+        let default = || config.default_cli.clone();
+        own.or_else(|| args.cli.clone()).or_else(of_first).or_else(default).ok_or(PawError::NoCLIsFound)
+    };
+    if let Some(spec) = spec {
+        let cli = cli(args.cli.clone().or_else(|| spec.cli.clone()))?;
+        return Ok(vec![AgentRequest { branch: spec.branch.clone(), cli, spec: Some(spec), task }]);
+    }
+    let request = |agent: NamedAgent| {
+        let task = agent_task::load_task(&agent, task.as_ref(), context)?;
+        Ok(AgentRequest { cli: cli(agent.cli)?, branch: agent.branch, spec: None, task })
+    };
+    named.into_iter().map(request).collect()
+}
+
+/// The start plan for one agent.
+fn make_plan(
+    request: AgentRequest,
     session: &Session,
     config: &PawConfig,
     context: &Context,
 ) -> Result<SessionPlan, PawError> {
     let (repo, receipt) = (&session.repo, &session.receipt);
-    let spec =
-        args.from_spec.as_ref().map(|name| require_spec(name, session, config, context)).transpose()?;
-    let branch = match (&spec, &args.branch) {
-        (Some(spec), _) => spec.branch.clone(),
-        (None, name) => BranchName::new(name.clone().unwrap_or_default())?,
-    };
-    session.require_room_for(&branch)?;
-    let of_spec = || spec.as_ref().and_then(|spec| spec.cli.clone());
-    let of_first = || receipt.worktrees.first().map(|agent| agent.cli.clone());
-    let cli = args.cli.clone().or_else(of_spec).or_else(of_first).or_else(|| config.default_cli.clone());
-    let found = detect_clis(&config.clis, &context.search_path);
+    session.require_room_for(&request.branch)?;
+    let mut found = detect_clis(&config.clis, &context.search_path);
+    found.add_program(&request.cli, &context.search_path);
     let git = repo.git();
     let request = StartRequest {
-        agents: vec![AgentRequest { branch, cli: cli.ok_or(PawError::NoCLIsFound)?, spec }],
+        agents: vec![request],
         supervisor: receipt.supervisor.as_ref().map(|it| it.cli.clone()).filter(|_| supervised(session)),
         unattended: receipt.unattended,
         rebase: true,

@@ -10,16 +10,24 @@ use crate::session::attach_command;
 
 /// Attach to the running session of this repository
 ///
-/// Inside tmux this switches to the session. To bring back a paused or stopped session, use `git paw start`.
+/// Inside tmux this switches to the session. With an agent, its pane is shown zoomed (prefix z shows all panes again). To
+/// bring back a paused or stopped session, use `git paw start`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  git paw attach")]
-pub(crate) struct AttachArgs {}
+#[command(after_help = "Examples:\n  git paw attach\n  git paw attach feat/auth")]
+pub(crate) struct AttachArgs {
+    /// The agent to show, by its branch, id or a unique prefix
+    agent: Option<String>,
+}
 
-pub(crate) fn run(context: &Context) -> Result<(), PawError> {
+pub(crate) fn run(args: &AttachArgs, context: &Context) -> Result<(), PawError> {
     let session = context.require_session()?;
+    let agent = args.agent.as_ref().map(|name| session.receipt.find_named(name)).transpose()?;
     if !io::stdin().is_terminal() {
         return Err(PawError::SessionError("cannot attach: stdin is not a terminal".to_owned())
             .hint(attach_command(&session.receipt)));
     }
-    Ok(session.attach()?)
+    match agent {
+        Some((_, id)) => Ok(session.attach_to(&id)?),
+        None => Ok(session.attach()?),
+    }
 }

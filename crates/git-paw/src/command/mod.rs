@@ -11,6 +11,7 @@ pub(crate) mod daemon;
 pub(crate) mod dashboard;
 pub(crate) mod deliver;
 pub(crate) mod demo;
+pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod exec_script;
 pub(crate) mod explain;
@@ -22,6 +23,7 @@ pub(crate) mod list_clis;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod merge;
+pub(crate) mod next;
 pub(crate) mod pause;
 pub(crate) mod purge;
 pub(crate) mod remove;
@@ -53,7 +55,9 @@ use crate::context::Context;
 pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCode, PawError> {
     match command.unwrap_or_else(|| Command::Start(start::StartArgs::default())) {
         Command::Start(args) => return start::run(&args, context),
-        Command::Attach(_) => attach::run(context)?,
+        Command::Attach(args) => attach::run(&args, context)?,
+        Command::Next(args) => next::run(&args, context)?,
+        Command::Diff(args) => diff::run(&args, context)?,
         Command::Status(_) => status::run(context)?,
         Command::Pause(_) => pause::run(context)?,
         Command::Stop(args) => stop::run(&args, context)?,

@@ -1,7 +1,7 @@
 //! `git paw remove`
 
 use clap::Args;
-use paw_core::PawError;
+use paw_core::{AgentId, PawError};
 use paw_session::launch;
 use paw_session::lifecycle::remove::RemoveAgentOptions;
 use paw_worktree::Worktrees;
@@ -10,16 +10,17 @@ use crate::context::Context;
 use crate::rescue::print_rescue;
 use crate::session::own_pane;
 
-/// Remove an agent from the running session
+/// Remove agents from the running session
 ///
-/// Ends the agent's CLI, closes its pane and removes its worktree. The branch is kept, and the other agents keep running.
+/// Ends each agent's CLI, closes its pane and removes its worktree. The branch is kept, and the other agents keep running.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw remove feat/api
-  git paw remove feat/api --keep-worktree")]
+  git paw remove feat/api feat/ui --keep-worktree")]
 pub(crate) struct RemoveArgs {
-    /// The agent's branch
-    branch: String,
+    /// The agents, by branch, id or a unique prefix
+    #[arg(required = true, value_name = "AGENT")]
+    agents: Vec<String>,
     /// Keep the worktree
     #[arg(long)]
     keep_worktree: bool,
@@ -30,6 +31,14 @@ pub(crate) struct RemoveArgs {
 
 pub(crate) fn run(args: &RemoveArgs, context: &Context) -> Result<(), PawError> {
     let _lock = launch::lock(&context.require_repo()?)?;
+    let receipt = context.require_session()?.receipt;
+    for name in args.agents.iter().filter(|name| *name != AgentId::SUPERVISOR) {
+        receipt.find_named(name)?;
+    }
+    args.agents.iter().try_for_each(|name| remove(name, args, context))
+}
+
+fn remove(name: &str, args: &RemoveArgs, context: &Context) -> Result<(), PawError> {
     let session = context.require_session()?;
     let worktrees = Worktrees::open(context.dirs.data_dir())?;
     let own_pane = own_pane();
@@ -38,7 +47,7 @@ pub(crate) fn run(args: &RemoveArgs, context: &Context) -> Result<(), PawError> 
         force: args.force,
         own_pane: own_pane.as_deref(),
     };
-    let removed = session.remove_agent(&worktrees, &args.branch, options)?;
+    let removed = session.remove_agent(&worktrees, name, options)?;
     if let Some(rescue) = removed.worktree.as_ref().and_then(|removed| removed.rescue.as_ref()) {
         print_rescue(rescue, context);
     }

@@ -6,7 +6,7 @@ mod existing;
 mod show;
 mod unattended;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
 
@@ -29,6 +29,7 @@ use paw_session::recover::RunningSessions;
 use paw_session::specs::SpecFormat;
 use paw_worktree::Worktrees;
 
+use crate::agent_task::TaskArgs;
 use crate::approval::{self, Consent};
 use crate::context::Context;
 use crate::output::Style;
@@ -43,6 +44,8 @@ use unattended::UnattendedArgs;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(after_help = "Examples:
   git paw start --cli claude --branches feat/api,feat/ui
+  git paw start --branches feat/api=claude,feat/ui=codex --prompt \"add pagination\"
+  git paw start --agents tasks.toml
   git paw start --supervisor --from-all-specs
   git paw start --specs add-auth,fix-session --dry-run
   git paw start --unattended --from-all-specs --cli claude --time-limit 2h --merge")]
@@ -50,9 +53,14 @@ pub(crate) struct StartArgs {
     /// CLI for every agent (see git paw list-clis)
     #[arg(long, value_name = "NAME")]
     cli: Option<String>,
-    /// Branches to work on; created if they do not exist
+    /// Branches to work on, created if they do not exist; BRANCH=CLI chooses the CLI of one
     #[arg(long, value_name = "BRANCH,…", value_delimiter = ',')]
     branches: Vec<String>,
+    /// Read branches, CLIs and tasks from a TOML file with one [[agent]] each
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["branches", "specs", "from_all_specs", "preset"])]
+    agents: Option<PathBuf>,
+    #[command(flatten)]
+    task: TaskArgs,
     /// Launch every discovered spec, each with its own agent and branch
     #[arg(long, alias = "from-specs")]
     from_all_specs: bool,
@@ -219,12 +227,12 @@ fn make_plan(
     context: &Context,
 ) -> Result<SessionPlan, PawError> {
     let repo = &site.repo;
-    let found = detect_clis(&config.clis, &context.search_path);
+    let mut found = detect_clis(&config.clis, &context.search_path);
+    if let Some(name) = &args.cli {
+        found.add_program(name, &context.search_path);
+    }
     for missing in &found.missing {
         context.output.warn(&missing.to_string());
-    }
-    if found.clis.is_empty() {
-        return Err(PawError::NoCLIsFound);
     }
     let listing = site.receipts.all()?;
     for file in &listing.unreadable {
@@ -234,9 +242,17 @@ fn make_plan(
     let (branches, worktrees) = (git.branches()?, git.worktrees()?);
     let own = worktrees.first().filter(|_| !repo.bare).and_then(GitWorktree::branch);
     let asking = agents::AgentSelection { args, repo, config, clis: &found.clis, branches: &branches, own };
+    asking.check(context)?;
+    if found.clis.is_empty() {
+        return Err(PawError::NoCLIsFound);
+    }
     let prompter = TerminalPrompter;
     let supervised = !args.unattended.is_wanted() && agents::wants_supervisor(args, config, &prompter)?;
-    let (wanted, supervisor) = asking.gather(supervised, &prompter, context)?;
+    let (mut wanted, supervisor) = asking.gather(supervised, &prompter, context)?;
+    let names: Vec<_> = wanted.iter().map(|agent| agent.branch.clone()).collect();
+    if let Some(task) = args.task.load(&names, context)? {
+        wanted.iter_mut().for_each(|agent| _ = agent.task.get_or_insert_with(|| task.clone()));
+    }
     let unattended = args.unattended.is_wanted();
     let request = StartRequest { agents: wanted, supervisor, unattended, rebase: !args.no_rebase };
     let site = PlanContext {

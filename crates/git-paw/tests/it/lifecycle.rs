@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 use crate::paw::{PROGRAM, document, paw};
 
 mod add;
+mod attach;
 mod bad_input;
+mod diff;
 mod pause;
 mod purge;
 mod remove;

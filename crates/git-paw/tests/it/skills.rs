@@ -83,6 +83,7 @@ fn team() -> Team {
             branch,
             cli: "claude".to_owned(),
             spec: None,
+            task: None,
         }],
         supervised: true,
         broker_url: Some("http://127.0.0.1:9119".to_owned()),

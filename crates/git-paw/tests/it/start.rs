@@ -6,6 +6,7 @@ mod launch;
 mod logs;
 mod recover;
 mod specs;
+mod tasks;
 mod trust;
 
 use std::fs;

@@ -86,6 +86,11 @@ impl ScratchRepo {
         if shallow.exists() { command.env("GIT_SHALLOW_FILE", shallow) } else { command }
     }
 
+    /// The output of a git command in the scratch repository. Paths in `args` are literal.
+    pub fn read<A: Into<OsString>>(&self, args: impl IntoIterator<Item = A>) -> Result<Vec<u8>, GitError> {
+        run(&self.command(args).env("GIT_LITERAL_PATHSPECS", "1"))
+    }
+
     /// Makes a command store its new objects here.
     pub fn storing(&self, command: Command) -> Command {
         command.env("GIT_OBJECT_DIRECTORY", self.bare().join("objects")).env("GIT_NO_LAZY_FETCH", "1")

@@ -96,6 +96,11 @@ impl WorktreeSnapshotter {
         &self.admin_dir
     }
 
+    /// The commit at which the work began, as of the last full snapshot.
+    pub fn base(&self) -> Option<&str> {
+        self.base_point.base.as_deref()
+    }
+
     /// Reads the whole worktree. Needed for the first snapshot, when HEAD moved, when ignore rules changed, and when
     /// changes may have been missed. `bases` are the refs that the work will be merged into.
     pub fn take_whole(&mut self, bases: &[String]) -> Result<WorktreeSnapshot, ScratchError> {

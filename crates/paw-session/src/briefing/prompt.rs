@@ -2,7 +2,11 @@
 
 use paw_core::text::plural;
 
-use super::{BriefingInput, BriefingRole, InstalledBriefing};
+use super::render::TASK_HEADING;
+use super::{BriefedAgent, BriefingInput, BriefingRole, InstalledBriefing};
+
+/// A longer task is read from the briefing.
+const LONGEST_TASK: usize = 400;
 
 /// Names the briefing file and tells the agent to follow it. One line, because a CLI may submit at a line break.
 pub fn boot_prompt(assignment: &BriefingInput<'_>, installed: &InstalledBriefing) -> String {
@@ -10,17 +14,30 @@ pub fn boot_prompt(assignment: &BriefingInput<'_>, installed: &InstalledBriefing
     let (who, then) = match assignment.role {
         BriefingRole::Agent(me) => {
             let who = format!("You are agent {} on branch {} of {project}.", me.agent, me.branch);
-            (who, if me.spec.is_some() { "then work on its spec" } else { "then wait for your task" })
+            (who, next_step(me))
         }
         BriefingRole::Supervisor { .. } => {
             let agents = plural(assignment.team.members.len(), "agent");
-            (format!("You are the supervisor of {agents} on {project}."), "then start supervising")
+            (
+                format!("You are the supervisor of {agents} on {project}."),
+                "then start supervising.".to_owned(),
+            )
         }
     };
     format!(
-        "{who} Read all of {} in this directory; it contains your instructions. Follow its boot instructions first, {then}.",
+        "{who} Read all of {} in this directory; it contains your instructions. Follow its boot instructions first, {then}",
         installed.name
     )
+}
+
+fn next_step(me: &BriefedAgent) -> String {
+    let is_short = |task: &&String| !task.contains('\n') && task.len() <= LONGEST_TASK;
+    match (&me.task, &me.spec) {
+        (Some(task), _) if is_short(&task) => format!("then do your task: {task}"),
+        (Some(_), _) => format!("then do your task, described in its section '{TASK_HEADING}'."),
+        (None, Some(_)) => "then work on its spec.".to_owned(),
+        (None, None) => "then wait for your task.".to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -45,6 +62,20 @@ mod tests {
         );
         let text = prompt(BriefingRole::Agent(&team.members[1]), "AGENTS.md");
         assert!(text.ends_with("then wait for your task."), "{text}");
+    }
+
+    #[test]
+    fn boot_prompt_ends_with_a_short_task_and_refers_to_a_long_one() {
+        let mut team = example();
+        for (task, end) in [
+            ("fix the flaky login test", "then do your task: fix the flaky login test"),
+            ("first\nsecond", "described in its section 'Your task'."),
+            (&"long ".repeat(100), "described in its section 'Your task'."),
+        ] {
+            team.members[1].task = Some(task.to_owned());
+            let text = prompt(BriefingRole::Agent(&team.members[1]), "AGENTS.md");
+            assert!(text.ends_with(end) && !text.contains('\n'), "{text}");
+        }
     }
 
     #[test]

@@ -1,8 +1,13 @@
 //! Renders the text of a briefing. Pure.
 
+use paw_core::text;
+
 use super::{BriefedAgent, Briefing, BriefingInput, BriefingRole, Team};
 use crate::skills::{self, SkillValues};
 use crate::specs::SpecEntry;
+
+/// The heading above the user's own words.
+pub(super) const TASK_HEADING: &str = "Your task";
 
 /// The instructions of one agent, in the order in which it needs them.
 pub fn render(assignment: &BriefingInput<'_>) -> Briefing {
@@ -10,6 +15,7 @@ pub fn render(assignment: &BriefingInput<'_>) -> Briefing {
     let mut parts = vec![assigned(assignment)];
     match assignment.role {
         BriefingRole::Agent(me) => {
+            parts.extend(me.task.as_ref().map(|task| format!("### {TASK_HEADING}\n\n{}", text::block(task))));
             parts.extend(me.spec.as_ref().map(spec));
             parts.extend(me.spec.as_ref().and_then(ownership));
             parts.extend(others(team, me));
@@ -61,7 +67,7 @@ fn assigned(assignment: &BriefingInput<'_>) -> String {
         BriefingRole::Agent(me) => {
             let task = "\n\nYou have no spec. Wait for the user to give you a task.";
             let branch = format!("**Branch:** {}", code(me.branch.as_str()));
-            (branch, me.cli.as_str(), if me.spec.is_none() { task } else { "" })
+            (branch, me.cli.as_str(), if me.spec.is_none() && me.task.is_none() { task } else { "" })
         }
         BriefingRole::Supervisor { cli } => ("**Role:** supervisor".to_owned(), cli, ""),
     };

@@ -59,8 +59,8 @@ impl BriefingContext<'_> {
         for (one, member) in written.into_iter().zip(&team.members) {
             let (prompt, warnings) = one?.unzip();
             briefed.warnings.extend(warnings.unwrap_or_default());
-            // Without a broker and a spec the agent has nothing to start with.
-            let has_work = team.broker_url.is_some() || member.spec.is_some();
+            // Without a broker, a spec and a task the agent has nothing to start with.
+            let has_work = team.broker_url.is_some() || member.spec.is_some() || member.task.is_some();
             briefed.agents.push(prompt.filter(|_| has_work));
         }
         if let Some(supervisor) = receipt.supervisor.as_ref().filter(|_| team.supervised) {
@@ -81,6 +81,7 @@ impl BriefingContext<'_> {
             branch: agent.branch.clone(),
             cli: agent.cli.clone(),
             spec: (self.spec)(&agent.branch),
+            task: agent.task.clone(),
         });
         Team {
             project: receipt.project_name.clone(),

@@ -19,8 +19,6 @@ use crate::receipts::ReceiptsError;
 pub enum LifecycleError {
     #[error("session '{session}' is {status}")]
     NotRunning { session: SessionName, status: SessionStatus },
-    #[error("no agent works on '{branch}' in session '{session}'")]
-    UnknownBranch { branch: String, session: SessionName, known: Vec<BranchName> },
     #[error("an agent is already working on '{0}'")]
     AgentExists(BranchName),
     #[error("the supervisor cannot be removed")]
@@ -51,18 +49,11 @@ pub enum LifecycleError {
     Other(#[from] PawError),
 }
 
-fn names(branches: &[BranchName]) -> String {
-    branches.iter().map(BranchName::as_str).collect::<Vec<_>>().join(", ")
-}
-
 impl Diagnostic for LifecycleError {
     fn report(&self) -> ErrorReport {
         let report = ErrorReport::new(ErrorCode::FailedPrecondition, self);
         match self {
             Self::NotRunning { .. } => report.hint("run 'git paw start' to resume it"),
-            Self::UnknownBranch { known, .. } => {
-                report.hint(format!("branches with agents: {}", names(known)))
-            }
             Self::AgentExists(_) => report.hint("run 'git paw status' to list all agents"),
             Self::Supervisor => report.hint("run 'git paw stop' to end the session"),
             Self::LastAgent(_) => {

@@ -8,7 +8,7 @@ use paw_broker::hooks;
 use paw_broker::identity::Keyring;
 use paw_broker::log;
 use paw_core::paths::PawDir;
-use paw_core::{AgentId, AgentReceipt, BranchName};
+use paw_core::{AgentId, AgentReceipt, PawError};
 use paw_host::git::{DifferenceKind, Git};
 use paw_host::process;
 use paw_host::tmux::{Batch, TmuxCommand};
@@ -37,14 +37,14 @@ pub struct RemovedAgent {
 }
 
 impl Session {
-    /// Removes the agent of a branch: its pane, processes and worktree. The branch stays.
+    /// Removes an agent: its pane, processes and worktree. The branch stays.
     pub fn remove_agent(
         &self,
         worktrees: &Worktrees,
-        branch: &str,
+        name: &str,
         options: RemoveAgentOptions<'_>,
     ) -> Result<RemovedAgent, LifecycleError> {
-        let (agent, id) = self.require_agent(branch)?;
+        let (agent, id) = self.require_agent(name)?;
         if self.receipt.worktrees.len() == 1 {
             return Err(LifecycleError::LastAgent(agent.branch));
         }
@@ -101,23 +101,12 @@ impl Session {
         Ok(self.tmux.run_batch(&Batch::from_iter([kill])).map(drop)?)
     }
 
-    /// The agent of a branch, and its id.
-    fn require_agent(&self, branch: &str) -> Result<(AgentReceipt, AgentId), LifecycleError> {
-        let found = self.receipt.worktrees.iter().zip(self.receipt.agent_ids());
-        let found = found.into_iter().find(|(agent, _)| agent.branch.as_str() == branch);
-        match found {
-            Some((agent, id)) => Ok((agent.clone(), id)),
-            None if branch == SUPERVISOR => Err(LifecycleError::Supervisor),
-            None => Err(LifecycleError::UnknownBranch {
-                branch: branch.to_owned(),
-                session: self.receipt.session_name.clone(),
-                known: self
-                    .receipt
-                    .worktrees
-                    .iter()
-                    .map(|agent| agent.branch.clone())
-                    .collect::<Vec<BranchName>>(),
-            }),
+    /// The agent with this name, and its id.
+    fn require_agent(&self, name: &str) -> Result<(AgentReceipt, AgentId), LifecycleError> {
+        match self.receipt.find_named(name) {
+            Ok((agent, id)) => Ok((agent.clone(), id)),
+            Err(_) if name == SUPERVISOR => Err(LifecycleError::Supervisor),
+            Err(error) => Err(PawError::from(error).into()),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::panes::{MARK, SESSION_MARK};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WindowPane {
     pub id: String,
-    /// LogOwner pane it is; nothing for one that the user has opened.
+    /// The agent it belongs to, the supervisor or the dashboard; nothing for one that the user has opened.
     pub mark: Option<String>,
     pub dead: bool,
     /// The foreground program.

@@ -31,7 +31,7 @@ const TOPICS: &[Topic] = &[
     chapter!(
         "sessions",
         "Sessions: start, detach, resume",
-        &["start", "attach", "status", "add", "remove", "pause", "stop", "purge", "replay"]
+        &["start", "attach", "next", "diff", "status", "add", "remove", "pause", "stop", "purge", "replay"]
     ),
     chapter!("clis", "AI CLIs: features per CLI, and custom CLIs", &["list-clis", "add-cli", "remove-cli"]),
     chapter!("worktrees", "Worktrees, and restoring work", &["worktree", "undo", "shell-init"]),

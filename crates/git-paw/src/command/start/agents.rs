@@ -1,13 +1,15 @@
 //! Chooses the agents to start, from flags, presets, specs and prompts.
 
 use paw_agent::detect::CliInfo;
-use paw_core::config::PawConfig;
+use paw_core::config::{PawConfig, Preset};
 use paw_core::{BranchName, ErrorCode, PawError};
+use paw_host::files;
 use paw_host::git::Repo;
-use paw_session::plan::AgentRequest;
+use paw_session::plan::{AgentRequest, NamedAgent, parse_agents_file};
 use paw_session::specs::{self, SpecEntry};
 
 use super::StartArgs;
+use crate::agent_task;
 use crate::context::Context;
 use crate::prompt::Prompter;
 use crate::prompt::select::{SelectionInput, run_selection};
@@ -18,11 +20,13 @@ pub(super) fn wants_supervisor(
     config: &PawConfig,
     prompter: &impl Prompter,
 ) -> Result<bool, PawError> {
+    // Flags that name the agents and their CLI leave nothing to ask.
+    let is_complete = args.agents.is_some() || args.cli.is_some() && !args.branches.is_empty();
     match (args.no_supervisor, args.supervisor, &config.supervisor) {
         (true, _, _) => Ok(false),
         (_, true, _) => Ok(true),
         (_, _, Some(supervisor)) => Ok(supervisor.enabled),
-        (_, _, None) if args.dry_run => Ok(false),
+        (_, _, None) if args.dry_run || is_complete => Ok(false),
         (_, _, None) => prompter.select_supervisor(),
     }
 }
@@ -48,20 +52,13 @@ impl AgentSelection<'_> {
         context: &Context,
     ) -> Result<(Vec<AgentRequest>, Option<String>), PawError> {
         let supervisor = if supervised { Some(self.supervisor_cli(prompter)?) } else { None };
-        let named = !self.args.branches.is_empty() || self.args.preset.is_some();
-        if self.args.wants_specs() {
+        let wanted = if self.args.wants_specs() {
             let specs = self.specs(prompter, context)?;
-            return Ok((self.for_specs(specs, supervisor.as_deref(), prompter)?, supervisor));
-        }
-        if supervised && !named {
-            let found = self.scan(context).map(|scan| scan.entries).unwrap_or_default();
-            if !found.is_empty() {
-                self.warn_about_uncommitted(&found, context)?;
-                let specs = specs::select_all(&found)?;
-                return Ok((self.for_specs(specs, supervisor.as_deref(), prompter)?, supervisor));
-            }
-        }
-        Ok((self.for_branches(supervisor.as_deref(), prompter)?, supervisor))
+            self.for_specs(specs, supervisor.as_deref(), prompter)?
+        } else {
+            self.for_branches(supervisor.as_deref(), prompter, context)?
+        };
+        Ok((wanted, supervisor))
     }
 
     fn supervisor_cli(&self, prompter: &impl Prompter) -> Result<String, PawError> {
@@ -79,30 +76,74 @@ impl AgentSelection<'_> {
         &self,
         supervisor: Option<&str>,
         prompter: &impl Prompter,
+        context: &Context,
     ) -> Result<Vec<AgentRequest>, PawError> {
-        let preset = match &self.args.preset {
-            Some(name) => Some(self.config.get_preset(name).ok_or_else(|| no_preset(name, self.config))?),
-            None => None,
-        };
-        let named = preset.map_or(&self.args.branches, |preset| &preset.branches);
-        let named: Vec<_> =
-            named.iter().map(|name| BranchName::new(name.trim())).collect::<Result<_, _>>()?;
+        let preset = self.preset()?;
+        let named = self.named(preset, context)?;
         let fallback = || {
             let default = self.config.default_cli.as_deref();
             let skip_prompt = !prompter.is_interactive() || supervisor.is_some();
             default.or(supervisor).filter(|_| skip_prompt)
         };
         let cli = self.args.cli.as_deref().or(preset.map(|preset| preset.cli.as_str())).or_else(fallback);
+        let open: Vec<_> =
+            named.iter().filter(|agent| agent.cli.is_none()).map(|agent| agent.branch.clone()).collect();
         let choice = SelectionInput {
             branches: self.branches,
             own: self.own,
             clis: self.clis,
             cli_flag: cli,
-            branches_flag: Some(named.as_slice()).filter(|named| !named.is_empty()),
+            branches_flag: (!named.is_empty()).then_some(open.as_slice()),
             default_cli: self.config.default_cli.as_deref(),
         };
-        let mapped = run_selection(prompter, &choice)?;
-        Ok(mapped.into_iter().map(|(branch, cli)| AgentRequest { branch, cli, spec: None }).collect())
+        let all_set = !named.is_empty() && open.is_empty();
+        let mapped = if all_set { Vec::new() } else { run_selection(prompter, &choice)? };
+        if named.is_empty() {
+            let picked = mapped.into_iter();
+            return Ok(picked
+                .map(|(branch, cli)| AgentRequest { branch, cli, spec: None, task: None })
+                .collect());
+        }
+        let chosen = |branch: &BranchName| mapped.iter().find(|(open, _)| open == branch);
+        let request = |agent: NamedAgent| {
+            let cli = agent.cli.clone().or_else(|| chosen(&agent.branch).map(|(_, cli)| cli.clone()));
+            let task = agent_task::load_task(&agent, None, context)?;
+            Ok(AgentRequest {
+                cli: cli.ok_or(PawError::NoCLIsFound)?,
+                branch: agent.branch,
+                spec: None,
+                task,
+            })
+        };
+        named.into_iter().map(request).collect()
+    }
+
+    fn preset(&self) -> Result<Option<&Preset>, PawError> {
+        let found = |name| self.config.get_preset(name).ok_or_else(|| no_preset(name, self.config));
+        self.args.preset.as_deref().map(found).transpose()
+    }
+
+    /// The agents that flags, a preset or a file name.
+    fn named(&self, preset: Option<&Preset>, context: &Context) -> Result<Vec<NamedAgent>, PawError> {
+        if let Some(file) = &self.args.agents {
+            let path = context.cwd.join(file);
+            let text = files::load_text(&path)?.ok_or_else(|| {
+                PawError::new(ErrorCode::NotFound, format!("agents file {} does not exist", path.display()))
+            })?;
+            return parse_agents_file(&text, &path);
+        }
+        let texts = preset.map_or(&self.args.branches, |preset| &preset.branches);
+        let is_cli = |name: &str| self.clis.iter().any(|cli| cli.binary_name == name);
+        texts.iter().map(|text| NamedAgent::parse(text, is_cli)).collect()
+    }
+
+    /// Reports mistakes in the flags, even where no CLI is installed.
+    pub(super) fn check(&self, context: &Context) -> Result<(), PawError> {
+        self.named(self.preset()?, context)?;
+        if let Some(names) = self.args.specs.as_ref().filter(|names| !names.is_empty()) {
+            specs::resolve(names, &self.scan(context)?.entries)?;
+        }
+        Ok(())
     }
 
     fn specs(&self, prompter: &impl Prompter, context: &Context) -> Result<Vec<SpecEntry>, PawError> {
@@ -173,7 +214,7 @@ impl AgentSelection<'_> {
                     asked.insert(cli).clone()
                 }
             };
-            wanted.push(AgentRequest { branch: spec.branch.clone(), cli, spec: Some(spec) });
+            wanted.push(AgentRequest { branch: spec.branch.clone(), cli, spec: Some(spec), task: None });
         }
         Ok(wanted)
     }

@@ -36,6 +36,24 @@ fn add_gives_a_new_agent_a_worktree_and_a_pane() {
 }
 
 #[test]
+fn add_takes_several_branches_each_with_its_cli_and_all_with_one_task() {
+    let world = World::new();
+    let ran = world.paw(&["add", "feat/c", "feat/d=claude", "--prompt", "cover the parser"]);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (0, "added feat/c → claude\nadded feat/d → claude\n"),
+        "{ran}"
+    );
+    let receipt = world.receipt();
+    assert_eq!(receipt["worktrees"][3]["task"], json!("cover the parser"));
+    let ran = world.paw(&["remove", "feat-c", "d"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    assert_eq!(branches(&world), [json!("feat/a"), json!("feat/b")]);
+    let ran = world.paw(&["add", "feat/e", "feat/a"]);
+    assert!(ran.code == 1 && !world.worktree("feat/e").exists(), "checked before anything is created: {ran}");
+}
+
+#[test]
 fn pane_layout_after_add_and_remove_equals_that_of_a_new_session() {
     let world = World::with_broker();
     for branch in ["feat/c", "feat/d", "feat/e", "feat/f"] {

@@ -101,7 +101,7 @@ fn tell_now_types_into_the_pane() {
 fn tell_refuses_empty_text_and_names_unknown_agents() {
     let world = World::supervised("");
     let ran = world.paw(&["tell", "feat-z", "hello"]);
-    assert!(ran.stderr.contains("the session has no agent 'feat-z'\nhint: agents: feat-x"), "{ran}");
+    assert!(ran.stderr.contains("the session has no agent 'feat-z'\nhint: agents: feat/x"), "{ran}");
     assert!(world.paw(&["tell", "feat-x", " "]).stderr.contains("the text is empty"));
     let error = document(&world.paw(&["sweep", "capture", "nobody", "--json"]));
     assert!(error["error"]["message"].is_string(), "{error}");

@@ -31,6 +31,7 @@ pub(in crate::briefing) fn example() -> Team {
         branch: branch(name),
         cli: cli.to_owned(),
         spec,
+        task: None,
     };
     Team {
         project: "app".to_owned(),

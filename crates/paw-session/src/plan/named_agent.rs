@@ -1,0 +1,156 @@
+//! Agents as the user names them: `feat/api`, `feat/api=codex`, or a row of a file for `--agents`.
+
+use std::path::{Path, PathBuf};
+
+use paw_core::{BranchName, Diagnostic, ErrorCode, ErrorReport, PawError};
+use serde::Deserialize;
+
+/// A branch with what the user said about its agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedAgent {
+    pub branch: BranchName,
+    pub cli: Option<String>,
+    pub task: AgentTask,
+}
+
+/// Where the task of an agent comes from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum AgentTask {
+    #[default]
+    None,
+    Text(String),
+    File(PathBuf),
+}
+
+impl NamedAgent {
+    /// Parses `BRANCH` or `BRANCH=CLI`. A branch may contain `=`, so the text is split at the last one, and only if a
+    /// known CLI follows it.
+    pub fn parse(text: &str, is_cli: impl Fn(&str) -> bool) -> Result<Self, PawError> {
+        let text = text.trim();
+        let (branch, cli) = match text.rsplit_once('=') {
+            Some((branch, cli)) if is_cli(cli) => (branch, Some(cli.to_owned())),
+            _ => (text, None),
+        };
+        Ok(Self { branch: BranchName::new(branch)?, cli, task: AgentTask::None })
+    }
+}
+
+/// Why a file for `--agents` cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentsFileError {
+    #[error("cannot read {}: {problem}", file.display())]
+    Malformed { file: PathBuf, problem: String },
+    #[error("{} has no [[agent]]", file.display())]
+    Empty { file: PathBuf },
+    #[error("agent '{branch}' in {} has both a prompt and a prompt_file", file.display())]
+    TwoPrompts { file: PathBuf, branch: String },
+}
+
+impl Diagnostic for AgentsFileError {
+    fn report(&self) -> ErrorReport {
+        ErrorReport::new(ErrorCode::InvalidArgument, self)
+            .hint("write one [[agent]] per branch, with branch, and optionally cli and prompt or prompt_file")
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AgentsFile {
+    #[serde(default)]
+    agent: Vec<AgentRow>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AgentRow {
+    branch: String,
+    cli: Option<String>,
+    prompt: Option<String>,
+    prompt_file: Option<PathBuf>,
+}
+
+/// Parses a file for `--agents`. A `prompt_file` is relative to the directory of the file.
+pub fn parse_agents_file(text: &str, file: &Path) -> Result<Vec<NamedAgent>, PawError> {
+    let malformed = |error: toml::de::Error| AgentsFileError::Malformed {
+        file: file.to_owned(),
+        problem: error.to_string().trim_end().to_owned(),
+    };
+    let rows = toml::from_str::<AgentsFile>(text).map_err(malformed)?.agent;
+    if rows.is_empty() {
+        return Err(AgentsFileError::Empty { file: file.to_owned() }.into());
+    }
+    let named = |row: AgentRow| {
+        let task = match (row.prompt, row.prompt_file) {
+            (None, None) => AgentTask::None,
+            (Some(text), None) => AgentTask::Text(text),
+            (None, Some(path)) => AgentTask::File(file.parent().unwrap_or(Path::new("")).join(path)),
+            (Some(_), Some(_)) => {
+                return Err(AgentsFileError::TwoPrompts { file: file.to_owned(), branch: row.branch }.into());
+            }
+        };
+        Ok(NamedAgent { branch: BranchName::new(row.branch)?, cli: row.cli, task })
+    };
+    rows.into_iter().map(named).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn is_cli(name: &str) -> bool {
+        ["claude", "codex"].contains(&name)
+    }
+
+    #[test]
+    fn a_branch_and_its_cli_are_split_only_before_a_known_cli() {
+        for (text, branch, cli) in [
+            ("feat/api", "feat/api", None),
+            (" feat/api=codex ", "feat/api", Some("codex")),
+            ("a=b=claude", "a=b", Some("claude")),
+            ("codex=fast", "codex=fast", None),
+        ] {
+            let named = NamedAgent::parse(text, is_cli).unwrap();
+            assert_eq!((named.branch.as_str(), named.cli.as_deref()), (branch, cli), "{text}");
+        }
+        assert!(NamedAgent::parse("=codex", is_cli).is_err());
+    }
+
+    #[test]
+    fn an_agents_file_gives_each_branch_its_cli_and_task() {
+        let text = "[[agent]]\nbranch = 'feat/a'\ncli = 'codex'\nprompt = 'do a'\n\
+                    [[agent]]\nbranch = 'feat/b'\nprompt_file = 'b.md'\n[[agent]]\nbranch = 'c'\n";
+        let agents = parse_agents_file(text, Path::new("/r/tasks/agents.toml")).unwrap();
+        let tasks: Vec<_> = agents.iter().map(|agent| agent.task.clone()).collect();
+        assert_eq!(
+            tasks,
+            [AgentTask::Text("do a".into()), AgentTask::File("/r/tasks/b.md".into()), AgentTask::None]
+        );
+        assert_eq!(agents[0].cli.as_deref(), Some("codex"));
+    }
+
+    #[test]
+    fn an_agents_file_with_a_mistake_is_refused_with_its_place() {
+        for (text, problem) in [
+            ("", "has no [[agent]]"),
+            ("[[agent]]\nbranch = 'a'\nclii = 'x'\n", "unknown field `clii`"),
+            ("[[agent]]\ncli = 'x'\n", "missing field `branch`"),
+            ("[[agent]]\nbranch = 'a'\nprompt = 'x'\nprompt_file = 'y'\n", "both a prompt and a prompt_file"),
+            ("[[agent]]\nbranch = '-x'\n", "-x"),
+        ] {
+            let error = parse_agents_file(text, Path::new("agents.toml")).unwrap_err();
+            assert!(error.to_string().contains(problem), "{error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_named_agent_keeps_every_character_of_what_was_typed(text in "[a-z=/]{1,12}") {
+            if let Ok(named) = NamedAgent::parse(&text, is_cli) {
+                let again = named.cli.map_or(named.branch.to_string(), |cli| format!("{}={cli}", named.branch));
+                prop_assert_eq!(again, text);
+            }
+        }
+    }
+}
