@@ -1,6 +1,6 @@
 """Takes each CLI through the journey and prints a table. Called by scripts/test-real-clis, which says how and why.
 
-main.py GIT_PAW HEADLESS_TURN NAME=BIN_DIRECTORY… ; a NAME=!REASON could not be installed.
+main.py HOMES GIT_PAW HEADLESS_TURN NAME=BIN_DIRECTORY… ; a NAME=!REASON could not be installed.
 """
 
 import fcntl
@@ -28,9 +28,9 @@ LONGEST = 40 * 60
 
 
 def main(arguments):
-    git_paw, turn, *named = arguments
+    homes, git_paw, turn, *named = arguments
     raise_loopback()
-    root = Path(tempfile.mkdtemp(prefix="paw-real-"))
+    root = Path(tempfile.mkdtemp(prefix="lab-", dir=homes))
     columns, kept = {}, []
     for word in named:
         name, _, place = word.partition("=")

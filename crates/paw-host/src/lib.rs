@@ -7,6 +7,7 @@
 //! - [`files`]: atomic durable writes, locks, and the directories of our files
 //! - [`locks`]: lock guards, taken as arguments by functions that must not run concurrently
 //! - [`config`]: load the user's and the repository's configuration
+//! - [`sandbox`]: what a program may read and write, enforced by bubblewrap
 //! - [`trust`]: approvals by the user, keyed by content hash
 //! - [`sqlite`]: open, pragmas, migrations
 //! - [`signals`]: shutdown signals
@@ -21,6 +22,7 @@ pub mod files;
 pub mod git;
 pub mod locks;
 pub mod process;
+pub mod sandbox;
 pub mod signals;
 pub mod sqlite;
 pub mod terminal;

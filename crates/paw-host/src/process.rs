@@ -23,6 +23,8 @@ use std::time::Duration;
 
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 
+use crate::sandbox::Sandbox;
+
 pub use cleanup::{end_children, end_marked, end_time_limited};
 pub use exec::{exec_script, exec_shell_line};
 pub use find::{find_program, is_executable, own_program};
@@ -41,6 +43,8 @@ pub enum ProcessError {
     NotFound(String),
     #[error("cannot run '{command}' in {}: the directory does not exist", dir.display())]
     NoDirectory { command: String, dir: PathBuf },
+    #[error("cannot run '{command}' in a sandbox: {reason}")]
+    NoSandbox { command: String, reason: String },
     #[error("cannot run '{command}': {source}")]
     Spawn { command: String, source: io::Error },
     #[error("lost contact with '{command}': {source}")]
@@ -108,6 +112,7 @@ pub struct Command {
     removed: Vec<OsString>,
     input: Input,
     limit: Option<Duration>,
+    sandbox: Option<Sandbox>,
 }
 
 impl Command {
@@ -121,6 +126,7 @@ impl Command {
             removed: Vec::new(),
             input: Input::default(),
             limit: None,
+            sandbox: None,
         }
     }
 
@@ -173,6 +179,13 @@ impl Command {
         self
     }
 
+    /// Runs the program inside a sandbox, without a terminal. Every process that it starts ends with it.
+    #[must_use]
+    pub fn sandbox(mut self, sandbox: &Sandbox) -> Self {
+        self.sandbox = Some(sandbox.clone());
+        self
+    }
+
     pub fn directory(&self) -> Option<&Path> {
         self.dir.as_deref()
     }
@@ -193,7 +206,7 @@ impl Command {
     }
 }
 
-/// As a person would type it, quoted for a shell. Omits the environment, which may hold secrets.
+/// As a person would type it, quoted for a shell. Omits the environment, which may hold secrets, and the sandbox.
 impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&shell_quote(&self.program))?;

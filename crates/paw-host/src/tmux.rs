@@ -102,6 +102,13 @@ pub fn session_target(session: &SessionName) -> String {
     format!("={session}:")
 }
 
+/// The directories that hold the sockets of this user's servers.
+pub fn socket_dirs() -> Vec<PathBuf> {
+    let own = format!("tmux-{}", rustix::process::getuid().as_raw());
+    let set = std::env::var_os("TMUX_TMPDIR").map(PathBuf::from).filter(|dir| dir.is_absolute());
+    set.into_iter().chain([PathBuf::from("/tmp")]).map(|dir| dir.join(&own)).collect()
+}
+
 /// A pane in the output of `list-panes`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TmuxPane {

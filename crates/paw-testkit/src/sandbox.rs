@@ -12,9 +12,9 @@ use tempfile::TempDir;
 use crate::TestRepo;
 
 /// System programs that tests may use. AI CLIs of this machine stay invisible.
-const TOOLS: [&str; 35] = [
-    "awk", "basename", "bash", "cat", "chmod", "cp", "date", "dirname", "env", "false", "git", "grep",
-    "head", "kill", "less", "ln", "ls", "mkdir", "mktemp", "mv", "printf", "ps", "pwd", "rm", "sed",
+const TOOLS: [&str; 36] = [
+    "awk", "basename", "bash", "bwrap", "cat", "chmod", "cp", "date", "dirname", "env", "false", "git",
+    "grep", "head", "kill", "less", "ln", "ls", "mkdir", "mktemp", "mv", "printf", "ps", "pwd", "rm", "sed",
     "setsid", "sh", "sleep", "stty", "tail", "tmux", "touch", "tr", "true", "uname",
 ];
 

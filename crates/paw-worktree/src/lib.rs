@@ -10,6 +10,7 @@
 //! - [`reconcile`]: directories that disappear and return; `recover`: operations interrupted by a crash
 //! - [`rescue`]: stores work before it is removed
 //! - [`setup`] and [`copy`]: setup commands and ignored files for a new worktree
+//! - [`run_sandbox`]: what setup, gates and tests in a checkout may read and write
 //! - [`error`] and [`id`]: errors and ids; [`crash`]: crash points for tests
 
 pub mod adopt;
@@ -27,6 +28,7 @@ pub mod registry;
 pub mod remove;
 pub mod rescue;
 mod rollback;
+pub mod run_sandbox;
 pub mod service;
 pub mod session;
 pub mod setup;
@@ -39,6 +41,7 @@ pub use id::{ConversationId, WorktreeId};
 pub use list::{UnmanagedWorktree, WorktreeListing};
 pub use registry::{Conversation, ConversationStatus, ManagedWorktree, WorktreeStatus};
 pub use remove::{PrunedWorktrees, RemoveOptions, RemovedWorktree};
+pub use run_sandbox::{RunSandbox, RunSandboxError};
 pub use service::Worktrees;
 pub use session::{SessionWorktree, WorktreeCreation};
 pub use switch::SwitchedWorktree;

@@ -12,12 +12,15 @@ use std::time::Duration;
 
 use paw_core::text;
 use paw_core::{BranchName, ErrorCode, ErrorReport};
+use paw_host::git::Repo;
 use paw_host::process::{Command, Exit};
 
 pub use plan::{SetupPlan, SetupTrust, plan};
 
 use plan::{SetupStep, StepAction};
 use script::Script;
+
+use crate::run_sandbox::{RunSandbox, RunSandboxError};
 
 /// The status of a worktree's setup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,8 +81,8 @@ impl SetupOutcome {
 
 /// Runs the plan's steps in the worktree, and passes every line they print, sanitized, to `on_line`.
 ///
-/// Steps get a minimal environment with `WORKTREE_PATH` and `WORKTREE_BRANCH`, and an empty stdin. The run stops at the
-/// first step that is not approved.
+/// Steps get a minimal environment with `WORKTREE_PATH` and `WORKTREE_BRANCH`, an empty stdin, and the configured sandbox.
+/// The run stops at the first step that is not approved.
 pub fn run(
     plan: &SetupPlan,
     worktree: &Path,
@@ -89,12 +92,19 @@ pub fn run(
     if plan.steps.is_empty() {
         return SetupOutcome { status: SetupStatus::None, error: None };
     }
+    let sandbox = match open_sandbox(plan, worktree) {
+        Ok(sandbox) => sandbox,
+        Err(error) => return SetupOutcome::new(SetupStatus::Failed, format!("did not run: {error}")),
+    };
     for step in &plan.steps {
         let failure = if step.from_repository && !plan.approved {
             Some(SetupOutcome::new(SetupStatus::Untrusted, untrusted_message(&plan.steps)))
         } else {
             match command_for(step) {
-                Ok(command) => run_step(step, plan.limit, command, (worktree, branch), &mut on_line),
+                Ok(command) => {
+                    let command = sandbox.apply(with_environment(command, plan.limit, worktree, branch));
+                    run_step(step, &command, &sandbox, &mut on_line)
+                }
                 Err(refused) => Some(refused),
             }
         };
@@ -130,27 +140,49 @@ fn command_for_script(script: &Script) -> Command {
     }
 }
 
-fn run_step(
-    step: &SetupStep,
-    limit: Option<Duration>,
+fn open_sandbox(plan: &SetupPlan, worktree: &Path) -> Result<RunSandbox, RunSandboxError> {
+    RunSandbox::open(plan.sandbox, &Repo::discover(&plan.main_checkout)?, worktree)
+}
+
+fn with_environment(
     command: Command,
-    (worktree, branch): (&Path, &BranchName),
-    on_line: &mut impl FnMut(&str),
-) -> Option<SetupOutcome> {
-    let mut command = command
+    limit: Option<Duration>,
+    worktree: &Path,
+    branch: &BranchName,
+) -> Command {
+    let command = command
         .dir(worktree)
         .harmless_environment()
         .env("WORKTREE_PATH", worktree)
         .env("WORKTREE_BRANCH", branch.as_str());
-    if let Some(limit) = limit {
-        command = command.time_limit(limit);
+    match limit {
+        Some(limit) => command.time_limit(limit),
+        None => command,
     }
-    match command.stream(|_, bytes| on_line(&text::output_line(&String::from_utf8_lossy(bytes)))) {
-        Ok(exit) => failure_of(&step.name, exit),
-        Err(error) => {
-            Some(SetupOutcome::new(SetupStatus::Failed, format!("{} did not run: {error}", step.name)))
+}
+
+fn run_step(
+    step: &SetupStep,
+    command: &Command,
+    sandbox: &RunSandbox,
+    on_line: &mut impl FnMut(&str),
+) -> Option<SetupOutcome> {
+    let mut denied = sandbox.denied_paths();
+    let ran = command.stream(|_, bytes| {
+        let line = String::from_utf8_lossy(bytes);
+        if let Some(denied) = &mut denied {
+            denied.read(&line);
         }
+        on_line(&text::output_line(&line));
+    });
+    let mut failure = match ran {
+        Ok(exit) => failure_of(&step.name, exit)?,
+        Err(error) => SetupOutcome::new(SetupStatus::Failed, format!("{} did not run: {error}", step.name)),
+    };
+    if let (Some(error), Some(note)) = (&mut failure.error, denied.and_then(|denied| denied.note())) {
+        error.push_str(&format!(" ({note})"));
     }
+    Some(failure)
 }
 
 /// The outcome of a failed step, or None if it succeeded.

@@ -26,11 +26,37 @@ fn doctor_finds_no_problems_on_a_complete_machine() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     sandbox.install_program("claude", "#!/bin/sh\n");
-    use_free_port(&sandbox, "");
+    use_free_port(&sandbox, "[sandbox]\nruns = \"off\"\n");
     let ran = paw(&sandbox, &repo.root, &["doctor"]);
     assert_eq!(ran.code, 0, "{ran}");
     assert!(ran.stdout.ends_with("no problems found\n"), "{ran}");
     assert_eq!(document(&paw(&sandbox, &repo.root, &["doctor", "--json"]))["status"], "ok");
+}
+
+#[test]
+fn doctor_shows_the_sandbox_level_in_force_and_why_there_is_none() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    let level = |setting: &str| {
+        use_free_port(&sandbox, setting);
+        let report = document(&paw(&sandbox, &repo.root, &["doctor", "--json"]));
+        let check = find(&report, "sandbox").clone();
+        (check["status"].as_str().unwrap().to_owned(), check["detail"].as_str().unwrap().to_owned())
+    };
+    let ok = |detail: &str| ("ok".to_owned(), detail.to_owned());
+    if paw_host::sandbox::require_engine().is_ok() {
+        assert_eq!(level(""), ok("guard, by bubblewrap"));
+        assert_eq!(level("[sandbox]\nruns = \"guard\"\n"), ok("guard, by bubblewrap"));
+    }
+    assert_eq!(level("[sandbox]\nruns = \"off\"\n").0, "ok");
+    sandbox.install_program(
+        "bwrap",
+        "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n",
+    );
+    let reason = "bubblewrap does not work here: No permissions to create new namespace";
+    assert_eq!(level(""), ("warn".to_owned(), format!("off: {reason}")));
+    let (status, detail) = level("[sandbox]\nruns = \"guard\"\n");
+    assert_eq!((status.as_str(), detail.contains(reason)), ("fail", true), "{detail}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::clock::Stopwatch;
 use paw_host::files::{self, Access, FileError};
 use paw_host::process::{Command, Exit, ProcessError, Stream};
+use paw_worktree::{RunSandbox, RunSandboxError};
 
 use super::command::{RunnerCommand, RunnerOutput, report_file};
 use super::flaky::merge_rerun;
@@ -65,6 +66,8 @@ pub enum TestRunError {
     Process(#[from] ProcessError),
     #[error(transparent)]
     File(#[from] FileError),
+    #[error(transparent)]
+    Sandbox(#[from] RunSandboxError),
 }
 
 impl Diagnostic for TestRunError {
@@ -72,6 +75,7 @@ impl Diagnostic for TestRunError {
         match self {
             Self::Process(_) => ErrorReport::new(ErrorCode::FailedPrecondition, self),
             Self::File(error) => error.report(),
+            Self::Sandbox(error) => error.report(),
         }
     }
 }
@@ -174,20 +178,21 @@ fn call(
     if let Some((name, text)) = call.script() {
         files::write_atomic(&place.path().join(name), text.as_bytes(), Access::Usual)?;
     }
-    let command = with_harmless_environment(call.command(root, place.path()), root);
+    let sandbox = RunSandbox::find(root)?;
+    let command = sandbox.apply(with_harmless_environment(call.command(root, place.path()), root));
     // The name of the temporary directory is unique, so it marks the processes of this run.
     let own = place.path().file_name().unwrap_or_default().to_string_lossy();
     let (exit, stdout, stderr) = follow(&command, mark.unwrap_or(&own), limits)?;
     let report = load_report(&report_file(place.path()), limits.output);
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     let words = |bytes: Vec<u8>| strip_terminal_codes(&String::from_utf8_lossy(&bytes)).into_owned();
-    let run_output = RunnerOutput {
-        exit,
-        stdout: words(stdout),
-        stderr: words(stderr),
-        report: report.map(text),
-        root: root.into(),
-    };
+    let (stdout, mut stderr) = (words(stdout), words(stderr));
+    if !exit.success()
+        && let Some(note) = sandbox.note(&stderr).or_else(|| sandbox.note(&stdout))
+    {
+        stderr.push_str(&format!("{note}\n"));
+    }
+    let run_output = RunnerOutput { exit, stdout, stderr, report: report.map(text), root: root.into() };
     Ok((run_output, command.to_string()))
 }
 

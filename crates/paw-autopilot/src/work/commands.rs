@@ -8,9 +8,11 @@ use std::time::Duration;
 use jiff::Timestamp;
 use paw_core::config::AutopilotConfig;
 use paw_host::process::Command;
+use paw_worktree::RunSandbox;
 
 use super::WorkError;
 use crate::coverage::{Coverage, PathBase, parse};
+use crate::runners::TestRunError;
 use crate::time_limit::follow_with_limit;
 
 /// Commands that the user configured or approved.
@@ -54,17 +56,22 @@ const PLACES: [&str; 11] = [
 /// Output lines shown when a command fails.
 const LAST_WORDS: usize = 5;
 
-/// Runs a shell command without secrets in its environment. Returns the last output lines if it fails.
+/// Runs a shell command in a sandbox, without secrets in its environment. Returns the last output lines if it fails.
 pub(super) fn run_line(
     line: &str,
     root: &Path,
     mark: &str,
     limit: Duration,
 ) -> Result<Result<(), String>, WorkError> {
-    let command = Command::new("sh").args(["-c", line]).dir(root).harmless_environment();
+    let sandbox = RunSandbox::find(root).map_err(TestRunError::from)?;
+    let command = sandbox.apply(Command::new("sh").args(["-c", line]).dir(root).harmless_environment());
+    let mut denied = sandbox.denied_paths();
     let mut last: VecDeque<String> = VecDeque::new();
     let exit = follow_with_limit(command.start(mark)?, limit, |_, words| {
         let words = String::from_utf8_lossy(words).trim_end().to_owned();
+        if let Some(denied) = &mut denied {
+            denied.read(&words);
+        }
         if !words.trim().is_empty() {
             last.push_back(words);
         }
@@ -76,6 +83,7 @@ pub(super) fn run_line(
     if exit.success() {
         return Ok(Ok(()));
     }
+    last.extend(denied.and_then(|denied| denied.note()));
     let last = last.into_iter().collect::<Vec<_>>().join("\n");
     Ok(Err(format!("'{line}' {exit}{}{last}", if last.is_empty() { "" } else { ":\n" })))
 }

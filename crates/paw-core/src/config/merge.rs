@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::{ConfigError, Layer, PawConfig, SpecType};
+use super::{ConfigError, Layer, PawConfig, SandboxLevel, SpecType};
 
 /// Tables of named entries. An entry is replaced as a whole, never merged.
 const WHOLE_ENTRIES: [&str; 2] = ["clis", "presets"];
@@ -14,7 +14,7 @@ const WHOLE_ENTRIES: [&str; 2] = ["clis", "presets"];
 ///
 /// `exists` checks paths as written in the configuration; relative paths start at the root of the repository.
 pub fn resolve(user: Layer, repo: Layer, exists: impl Fn(&Path) -> bool) -> Result<PawConfig, ConfigError> {
-    let merged = merge_layers(user.table, repo.table);
+    let merged = merge_layers(user.table, tightened(repo.table));
     let mut config = PawConfig::deserialize(Value::Table(merged))
         .map_err(|error| ConfigError::Mismatch { message: error.message().to_owned() })?;
     adopt_constitution(&mut config, exists);
@@ -30,6 +30,16 @@ fn merge_layers(mut user: Table, repo: Table) -> Table {
         }
     }
     merge(user, repo)
+}
+
+/// A repository can turn the sandbox on, but not off.
+fn tightened(mut repo: Table) -> Table {
+    if let Some(Value::Table(sandbox)) = repo.get_mut("sandbox")
+        && sandbox.get("runs").and_then(Value::as_str) == Some(SandboxLevel::Off.as_str())
+    {
+        sandbox.remove("runs");
+    }
+    repo
 }
 
 fn merge(mut under: Table, over: Table) -> Table {

@@ -5,9 +5,11 @@ mod follow;
 mod output;
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::ops::ControlFlow;
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
 use std::process::{Child, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -15,8 +17,9 @@ use std::time::Duration;
 pub use follow::{FollowOutcome, RunningCommand, Stopper};
 use output::{OutputPoller, Polled};
 
-use super::{Command, Environment, Exit, Input, ProcessError, is_harmless_variable, tree};
+use super::{Command, Environment, Exit, Input, ProcessError, find_program, is_harmless_variable, tree};
 use crate::clock::Stopwatch;
+use crate::sandbox::Sandbox;
 
 /// How long to keep reading after the program has exited, while a background child holds its output open.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
@@ -90,7 +93,7 @@ pub(super) fn stream(
 
 fn run(command: &Command, mut on_bytes: impl FnMut(Stream, &[u8])) -> Result<Exit, ProcessError> {
     let watch = Stopwatch::start();
-    let cookie = command.limit.map(|_| tree::Cookie::new());
+    let cookie = (command.limit.is_some() || command.sandbox.is_some()).then(tree::Cookie::new);
     let mut child = spawn(command, Terminal::Hidden, cookie.as_ref())?;
     let mut poller = attach(&mut child, command)?;
     let mut deadline = Deadline::after(command.limit);
@@ -112,12 +115,16 @@ fn run(command: &Command, mut on_bytes: impl FnMut(Stream, &[u8])) -> Result<Exi
                 let first = timed_out.is_none();
                 timed_out = command.limit;
                 members.extend(tree::members(child.id(), cookie.as_ref()));
-                tree::signal(&members, if first { tree::Signal::Terminate } else { tree::Signal::Kill });
+                if first {
+                    terminate(command, child.id(), &members);
+                } else {
+                    tree::signal(&members, tree::Signal::Kill);
+                }
                 deadline = Deadline::after(Some(GRACE_PERIOD));
             }
         }
     }
-    if timed_out.is_some() {
+    if timed_out.is_some() || command.sandbox.is_some() {
         tree::kill_all(child.id(), cookie.as_ref(), members);
     }
     if let Some(cookie) = cookie {
@@ -127,6 +134,15 @@ fn run(command: &Command, mut on_bytes: impl FnMut(Stream, &[u8])) -> Result<Exi
     let exit = timed_out.map_or_else(|| exit_of(status), |limit| Exit::TimedOut { limit });
     trace(command, exit, &watch);
     Ok(exit)
+}
+
+/// Asks the members of a process tree to end. The engine of a sandbox would end at once and take the program with it.
+fn terminate(command: &Command, root: u32, members: &BTreeSet<u32>) {
+    let mut asked = members.clone();
+    if command.sandbox.is_some() {
+        asked.remove(&root);
+    }
+    tree::signal(&asked, tree::Signal::Terminate);
 }
 
 pub(super) fn inherit(command: &Command) -> Result<Exit, ProcessError> {
@@ -155,8 +171,19 @@ fn spawn(
     terminal: Terminal,
     cookie: Option<&tree::Cookie>,
 ) -> Result<Child, ProcessError> {
-    let mut std_command = std::process::Command::new(&command.program);
-    std_command.args(&command.args);
+    let mut std_command = match &command.sandbox {
+        Some(sandbox) => {
+            let (engine, line) = sandboxed(command, sandbox)?;
+            let mut std_command = std::process::Command::new(engine);
+            std_command.args(line);
+            std_command
+        }
+        None => {
+            let mut std_command = std::process::Command::new(&command.program);
+            std_command.args(&command.args);
+            std_command
+        }
+    };
     if terminal == Terminal::Hidden {
         std_command.stdout(Stdio::piped()).stderr(Stdio::piped());
     }
@@ -188,6 +215,18 @@ fn spawn(
         }
         _ => ProcessError::Spawn { command: command.to_string(), source },
     })
+}
+
+/// The command line of the sandbox's engine, which reports a missing program only as a failure.
+fn sandboxed(command: &Command, sandbox: &Sandbox) -> Result<(PathBuf, Vec<OsString>), ProcessError> {
+    let name = command.program.to_string_lossy();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if !name.contains('/') && find_program(&name, &path).is_none() {
+        return Err(ProcessError::NotFound(name.into_owned()));
+    }
+    sandbox
+        .wrap((&command.program, &command.args), command.dir.as_deref())
+        .map_err(|reason| ProcessError::NoSandbox { command: command.to_string(), reason })
 }
 
 fn exit_of(status: ExitStatus) -> Exit {

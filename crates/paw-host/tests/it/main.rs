@@ -11,4 +11,5 @@ mod checkout;
 mod clean_checkout;
 mod config;
 mod git;
+mod sandbox;
 mod tmux;

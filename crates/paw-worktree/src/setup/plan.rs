@@ -1,9 +1,9 @@
 //! What runs in a new worktree, and whether it comes from the repository.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use paw_core::config::{Layer, PawConfig};
+use paw_core::config::{Layer, PawConfig, SandboxLevel};
 use paw_core::text;
 use paw_host::git::Repo;
 use paw_host::trust::{TrustError, TrustStore, TrustSubject};
@@ -18,6 +18,9 @@ pub struct SetupPlan {
     /// The repository's steps, for approval.
     subject: Option<TrustSubject>,
     pub(super) approved: bool,
+    /// The repository, and the configured sandbox.
+    pub(super) main_checkout: PathBuf,
+    pub(super) sandbox: Option<SandboxLevel>,
 }
 
 /// Whether a plan may run without asking.
@@ -60,7 +63,14 @@ pub fn plan(config: &PawConfig, repository: &Layer, main_checkout: &Path) -> Set
     }
     let seconds = config.worktree.setup_timeout_secs;
     let limit = (seconds > 0).then(|| Duration::from_secs(seconds));
-    SetupPlan { subject: subject(&steps), steps, limit, approved: false }
+    SetupPlan {
+        subject: subject(&steps),
+        steps,
+        limit,
+        approved: false,
+        main_checkout: main_checkout.to_path_buf(),
+        sandbox: config.sandbox.runs,
+    }
 }
 
 fn command_step(command: &str, from_repository: bool) -> SetupStep {

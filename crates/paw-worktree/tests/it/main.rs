@@ -17,6 +17,7 @@ mod many;
 mod power_cut;
 mod remove;
 mod rescue;
+mod run_sandbox;
 mod session;
 mod setup;
 mod stale;

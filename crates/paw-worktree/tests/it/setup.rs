@@ -122,6 +122,8 @@ fn store() -> TrustStore {
     TrustStore::open(&Dirs::from_env().unwrap())
 }
 
+const NO_SANDBOX: &str = "[sandbox]\nruns = \"off\"\n";
+
 fn commands(list: &[&str]) -> String {
     format!("[worktree]\nsetup_commands = {list:?}\n")
 }
@@ -192,21 +194,20 @@ fn setup_script_fails_worktree_still_created() {
 fn setup_script_times_out() {
     scene("setup_script_times_out", &[], |scene| {
         // A grandchild that has left the process group and the session, and ignores SIGTERM.
-        scene.npm("setsid sh -c 'trap \"\" TERM; echo $$; exec sleep 600' &\nsleep 600");
+        let nap = format!("600.{}", std::process::id());
+        scene.npm(&format!("setsid sh -c 'trap \"\" TERM; exec sleep {nap}' &\nsleep 600"));
         scene.user_config(&format!("{}setup_timeout_secs = 1\n", commands(&["npm install"])));
-        let mut lines = Vec::new();
         let log = logged(|| {
-            let (result, output) = scene.create(&scene.plan());
+            let (result, _) = scene.create(&scene.plan());
             assert_eq!(
                 result,
                 outcome(SetupStatus::Timeout, "Setup command 'npm install' timed out after 1s")
             );
-            lines = output;
         });
         assert!(log.contains("WARN") && log.contains("timed out after 1s"), "{log}");
-        let [pid] = &lines[..] else { panic!("{lines:?}") };
-        let gone = || Command::new("kill").args(["-0", pid]).capture().map(|output| !output.exit.success());
-        wait_until("the grandchild has ended", || gone().unwrap().then_some(()));
+        let running = || Command::new("ps").args(["-A", "-o", "args="]).capture().unwrap().stdout;
+        let gone = || !String::from_utf8_lossy(&running()).contains(&nap);
+        wait_until("the grandchild has ended", || gone().then_some(()));
     });
 }
 
@@ -410,6 +411,8 @@ fn setup_refuses_a_script_that_is_not_a_file_of_the_repository() {
 fn setup_refuses_a_script_that_changes_during_the_run() {
     scene("setup_refuses_a_script_that_changes_during_the_run", &[], |scene| {
         let script = scene.put("project/.git-paw/worktree-setup.sh", "echo approved\n");
+        // A sandbox would not let a step change it.
+        scene.user_config(NO_SANDBOX);
         scene.repo_config(&commands(&[&format!("echo 'echo other' >{}", script.display())]));
         let (outcome, lines) = scene.create(&scene.plan().approved());
         assert_eq!((outcome.status, lines), (SetupStatus::Untrusted, vec![]));
@@ -425,7 +428,7 @@ fn setup_describes_missing_programs_signals_and_odd_commands() {
     scene("setup_describes_missing_programs_signals_and_odd_commands", &[], |scene| {
         scene.create(&SetupPlan::default());
         let error = |command: &str| {
-            scene.user_config(&commands(&[command]));
+            scene.user_config(&format!("{NO_SANDBOX}{}", commands(&[command])));
             scene.run(&scene.plan()).0.error
         };
         assert_eq!(error("no-such-program -x").unwrap(), "no-such-program -x exited with code 127");

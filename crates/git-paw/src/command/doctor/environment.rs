@@ -2,15 +2,18 @@
 
 use paw_agent::detect_clis;
 use paw_core::PawError;
-use paw_core::config::PawConfig;
+use paw_core::config::{PawConfig, SandboxLevel};
 use paw_host::git::{self, Git, Repo};
+use paw_host::sandbox;
 use paw_host::tmux::{self, Tmux};
+use paw_worktree::run_sandbox::level_in_force;
 
 use super::DoctorCheck;
 use crate::context::Context;
 
 const GROUP: &str = "Environment";
 const INSTALL_GIT: &str = "brew install git, or sudo apt install git";
+const INSTALL_BUBBLEWRAP: &str = "sudo apt install bubblewrap, and allow user namespaces; or set [sandbox] runs = \"off\" in your configuration";
 const INSTALL_TMUX: &str = "brew install tmux, or sudo apt install tmux";
 
 pub(super) fn check(context: &Context, repo: &Result<Option<Repo>, PawError>) -> Vec<DoctorCheck> {
@@ -48,6 +51,17 @@ fn check_repo(repo: &Result<Option<Repo>, PawError>) -> DoctorCheck {
             check("not inside a git repository".to_owned()).warn("change to a repository, or run 'git init'")
         }
         Err(error) => check(error.to_string()).fail("git refuses this repository for the reason above"),
+    }
+}
+
+/// The sandbox of gates, setup and test runs.
+pub(super) fn check_sandbox(config: &PawConfig) -> DoctorCheck {
+    let check = |detail: String| DoctorCheck::ok(GROUP, "sandbox", detail);
+    match (level_in_force(config.sandbox.runs), sandbox::require_engine()) {
+        (Ok(SandboxLevel::Guard), _) => check("guard, by bubblewrap".to_owned()),
+        (Ok(SandboxLevel::Off), Ok(())) => check("off: [sandbox] runs = \"off\"".to_owned()),
+        (Ok(SandboxLevel::Off), Err(reason)) => check(format!("off: {reason}")).warn(INSTALL_BUBBLEWRAP),
+        (Err(error), _) => check(error.to_string()).fail(INSTALL_BUBBLEWRAP),
     }
 }
 

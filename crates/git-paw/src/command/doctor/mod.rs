@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::context::Context;
 use crate::output::Style;
 
-/// Check git, tmux, AI CLIs, the configuration and leftovers of earlier sessions
+/// Check git, tmux, the sandbox, AI CLIs, the configuration and leftovers of earlier sessions
 ///
 /// Every finding has a remedy. The exit code is 1 if there are problems, and 0 if there are only warnings.
 #[derive(Debug, Args)]
@@ -64,6 +64,7 @@ pub(crate) fn run(context: &Context) -> Result<ExitCode, PawError> {
     let root = repo.as_ref().ok().and_then(Option::as_ref).map(|repo| repo.root.as_path());
     let mut checks = environment::check(context, &repo);
     let (found, config) = configuration::check(root, &context.dirs);
+    checks.push(environment::check_sandbox(&config));
     checks.extend(found);
     checks.extend(environment::check_clis(&config, context));
     checks.extend(state::check(&config, root, &context.dirs));

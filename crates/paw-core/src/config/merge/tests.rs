@@ -19,6 +19,17 @@ fn repo_overrides_global_scalar_fields() {
 }
 
 #[test]
+fn a_repository_can_turn_the_sandbox_on_but_not_off() {
+    let runs = |user: &str, repo: &str| merged(user, repo).sandbox.runs;
+    let (off, guard) = ("[sandbox]\nruns = \"off\"", "[sandbox]\nruns = \"guard\"");
+    assert_eq!(runs("", off), None);
+    assert_eq!(runs(guard, off), Some(SandboxLevel::Guard));
+    assert_eq!(runs(off, off), Some(SandboxLevel::Off));
+    assert_eq!(runs(off, guard), Some(SandboxLevel::Guard));
+    assert_eq!(runs(off, ""), Some(SandboxLevel::Off));
+}
+
+#[test]
 fn cli_maps_are_merged() {
     let config = merged("[clis.agent-a]\ncommand = \"/a\"", "[clis.agent-b]\ncommand = \"/b\"");
     assert_eq!(config.clis.keys().collect::<Vec<_>>(), ["agent-a", "agent-b"]);

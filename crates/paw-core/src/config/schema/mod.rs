@@ -12,7 +12,10 @@ mod supervisor;
 pub use autopilot::{AutopilotConfig, ExecutorConfig};
 pub use broker::{BrokerAuth, BrokerConfig, Synchronous, WatcherConfig};
 pub use clis::{Approval, CliConfig, Preset};
-pub use root::{BranchPrefix, McpConfig, OpsxConfig, PawConfig, RoleGating, TmuxConfig, WorktreePlacement};
+pub use root::{
+    BranchPrefix, McpConfig, OpsxConfig, PawConfig, RoleGating, SandboxConfig, SandboxLevel, TmuxConfig,
+    WorktreePlacement,
+};
 pub use session::{
     BrokerLogConfig, DashboardConfig, GovernanceConfig, LayoutConfig, LoggingConfig, SpecType, SpecsConfig,
     WorktreeConfig,

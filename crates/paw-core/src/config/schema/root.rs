@@ -54,6 +54,8 @@ section! {
         section worktree: WorktreeConfig,
         /// test-first task runs
         section autopilot: AutopilotConfig,
+        /// what gates, setup and test runs may read and write
+        section sandbox: SandboxConfig,
     }
 }
 
@@ -74,6 +76,14 @@ section! {
 }
 
 section! {
+    /// The sandbox of programs that git paw runs.
+    SandboxConfig {
+        /// gates, setup, test and coverage runs: guard or off; if not set, guard where bubblewrap works
+        optional runs: SandboxLevel = SandboxLevel::Guard,
+    }
+}
+
+section! {
     /// How the MCP server presents itself.
     McpConfig {
         /// name of the server
@@ -88,6 +98,16 @@ choice! {
         Sibling = "sibling",
         /// Inside the repository, in `.git-paw/worktrees`.
         Child = "child",
+    }
+}
+
+choice! {
+    /// What is protected from a run.
+    SandboxLevel {
+        /// Nothing.
+        Off = "off",
+        /// Our keys, tokens and messages are hidden; the git directory and other checkouts are read-only.
+        Guard = "guard",
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Its output is passed on line by line and not kept, because it may run for hours.
 
+use std::collections::BTreeSet;
 use std::io::{self, PipeWriter, Write as _};
 use std::ops::ControlFlow;
 use std::process::Child;
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use super::{
     DRAIN_TIMEOUT, GRACE_PERIOD, LineBuffer, OutputPoller, Polled, Stream, Terminal, attach, exit_of, spawn,
-    trace, wait_error,
+    terminate, trace, wait_error,
 };
 use crate::clock::Stopwatch;
 use crate::process::{Command, Exit, ProcessError, tree};
@@ -94,7 +95,7 @@ impl RunningCommand {
         while !self.poller.is_done() {
             if matches!(phase, Phase::Running) && ended.is_none() && self.stopper.is_wanted() {
                 let members = tree::members(self.child.id(), Some(&self.cookie));
-                tree::signal(&members, tree::Signal::Terminate);
+                terminate(&self.command, self.child.id(), &members);
                 phase = Phase::Ending { since: Stopwatch::start(), members };
             }
             let polled = self.poller.poll_once(time_left(&phase, ended.as_ref()), |stream, bytes| {
@@ -126,6 +127,9 @@ impl RunningCommand {
                 // The last line may have no newline.
                 let _ = out.finish(|text| on_line(Stream::Out, text));
                 let _ = err.finish(|text| on_line(Stream::Err, text));
+                if self.command.sandbox.is_some() {
+                    tree::kill_all(self.child.id(), Some(&self.cookie), BTreeSet::new());
+                }
                 false
             }
             Phase::Ending { members, .. } => {
@@ -164,7 +168,7 @@ impl Drop for RunningCommand {
 
 enum Phase {
     Running,
-    Ending { since: Stopwatch, members: std::collections::BTreeSet<u32> },
+    Ending { since: Stopwatch, members: BTreeSet<u32> },
 }
 
 #[cfg(test)]
