@@ -3,6 +3,7 @@
 //! - [`approval`]: decides whether a command may run without asking the user
 //! - [`gates`]: runs the project's checks on a clean checkout of a branch's tip
 //! - [`merge`]: merges agents' branches into main, each tested first
+//! - [`prompt_reply`]: approves or denies the prompt of an agent for a person
 //! - [`role_gating`]: OpenSpec commands that agents must not run
 //! - [`stall`]: detects agents that make no progress, and what can be tried
 //! - [`sweep`]: one snapshot of every agent
@@ -15,6 +16,7 @@ pub mod approval;
 pub mod gates;
 pub mod merge;
 pub mod monitor;
+pub mod prompt_reply;
 pub mod role_gating;
 pub mod stall;
 pub mod sweep;

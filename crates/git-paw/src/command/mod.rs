@@ -3,6 +3,7 @@
 pub(crate) mod add;
 pub(crate) mod add_cli;
 pub(crate) mod approvals;
+pub(crate) mod approve;
 pub(crate) mod attach;
 pub(crate) mod autopilot;
 pub(crate) mod commit_signal;
@@ -78,6 +79,8 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCod
         Command::Autopilot(args) => return autopilot::run(&args, context),
         Command::ExecutorPane(args) => autopilot::run_in_pane(&args, context)?,
         Command::Trust(args) => trust::run(&args, context)?,
+        Command::Approve(args) => approve::approve(&args, context)?,
+        Command::Deny(args) => approve::deny(&args, context)?,
         Command::Approvals(args) => approvals::run(&args, context)?,
         Command::Verify(args) => return verify::run(&args, context),
         Command::Merge(args) => return merge::run(&args, context),

@@ -65,6 +65,7 @@ const SCREEN: ScreenRules = ScreenRules {
     versions: &["0.86.2"],
     banner: &["Aider v"],
     dialogs: &[],
+    deny: &["n", "Enter"],
     prompts: &[
         prompt(
             ApprovalKind::Command,

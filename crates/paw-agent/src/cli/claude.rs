@@ -242,6 +242,7 @@ const SCREEN: ScreenRules = ScreenRules {
         DialogRule { kind: DialogKind::Other, rows: &["Enter to confirm"] },
         DialogRule { kind: DialogKind::Other, rows: &["Press Enter to continue"] },
     ],
+    deny: &["Escape"],
     prompts: &[
         prompt(
             ApprovalKind::Command,

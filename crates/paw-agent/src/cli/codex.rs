@@ -254,6 +254,7 @@ const SCREEN: ScreenRules = ScreenRules {
         DialogRule { kind: DialogKind::Other, rows: &["enter confirm"] },
         DialogRule { kind: DialogKind::Other, rows: &["Press enter to"] },
     ],
+    deny: &["Escape"],
     prompts: &[
         prompt(
             ApprovalKind::Command,

@@ -141,6 +141,7 @@ const SCREEN: ScreenRules = ScreenRules {
         DialogRule { kind: DialogKind::Login, rows: &["How would you like to authenticate", "╰─"] },
         DialogRule { kind: DialogKind::Login, rows: &["Waiting for auth"] },
     ],
+    deny: &["Escape"],
     prompts: &[
         prompt(
             ApprovalKind::Command,

@@ -172,6 +172,7 @@ const SCREEN: ScreenRules = ScreenRules {
     versions: &["1.18.33"],
     banner: &[],
     dialogs: &[],
+    deny: &["Escape"],
     prompts: &[
         prompt(
             ApprovalKind::Command,

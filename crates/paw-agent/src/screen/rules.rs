@@ -14,6 +14,8 @@ pub struct ScreenRules {
     pub banner: &'static [&'static str],
     pub dialogs: &'static [DialogRule],
     pub prompts: &'static [PromptRule],
+    /// The keys that deny any of these prompts.
+    pub deny: ApprovalKeys,
     /// Last rows of a list from which the user has to choose.
     pub questions: &'static [&'static str],
     pub input: InputRule,
@@ -81,7 +83,7 @@ impl fmt::Display for ApprovalKind {
     }
 }
 
-/// The keys, as tmux names them, that approve one request once.
+/// The keys, as tmux names them, that approve or deny one request once.
 pub type ApprovalKeys = &'static [&'static str];
 
 /// The form of one approval prompt.

@@ -59,6 +59,7 @@ static SCREEN: ScreenRules = ScreenRules {
     versions: &["1"],
     banner: &["Robin"],
     dialogs: &[],
+    deny: &["Escape"],
     prompts: &[PromptRule {
         kind: ApprovalKind::Command,
         edges: ("", ""),

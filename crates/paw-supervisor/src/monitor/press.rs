@@ -1,8 +1,9 @@
-//! Presses the keys that approve a prompt, after checking that the pane still shows the prompt that was judged.
+//! Presses the keys that approve or deny a prompt, after checking that the pane still shows the prompt that was judged.
 
 use paw_agent::cli;
 use paw_agent::deliver::PaneSnapshot;
 use paw_agent::screen::ApprovalRequest;
+use paw_agent::screen::rules::ApprovalKeys;
 use paw_agent::state::{AgentActivity, PaneProcess};
 use paw_host::tmux::{PasteMode, Tmux, TmuxError};
 
@@ -13,10 +14,31 @@ pub fn press_approval_keys(
     cli: &str,
     ask: &ApprovalRequest,
 ) -> Result<bool, TmuxError> {
+    press(tmux, pane_id, cli, ask, approval_keys(ask))
+}
+
+/// Denies `ask` if the pane still shows exactly this prompt. Returns whether keys were sent.
+pub fn press_denial_keys(
+    tmux: &Tmux,
+    pane_id: &str,
+    cli: &str,
+    ask: &ApprovalRequest,
+) -> Result<bool, TmuxError> {
+    let keys = cli::descriptor(cli).screen.and_then(|screen| bytes(screen.deny));
+    press(tmux, pane_id, cli, ask, keys)
+}
+
+fn press(
+    tmux: &Tmux,
+    pane_id: &str,
+    cli: &str,
+    ask: &ApprovalRequest,
+    keys: Option<Vec<u8>>,
+) -> Result<bool, TmuxError> {
     let look = PaneSnapshot::capture(tmux, pane_id)?;
     let same =
         matches!(look.read(cli::descriptor(cli)).state, AgentActivity::WaitingApproval(now) if now == *ask);
-    match keys(ask) {
+    match keys {
         Some(keys) if same && look.process() == PaneProcess::Running => {
             tmux.paste_if(pane_id, &look.condition(), &keys, PasteMode::Keys)
         }
@@ -26,17 +48,22 @@ pub fn press_approval_keys(
 
 /// Whether the keys that approve it are known.
 pub fn has_approval_keys(ask: &ApprovalRequest) -> bool {
-    keys(ask).is_some()
+    approval_keys(ask).is_some()
 }
 
-/// The bytes a terminal sends for the keys of a prompt; `None` if one of them is unknown.
-fn keys(ask: &ApprovalRequest) -> Option<Vec<u8>> {
+fn approval_keys(ask: &ApprovalRequest) -> Option<Vec<u8>> {
+    bytes(ask.keys?)
+}
+
+/// The bytes a terminal sends for these keys; `None` if one of them is unknown.
+fn bytes(keys: ApprovalKeys) -> Option<Vec<u8>> {
     let byte = |key: &&str| match key.as_bytes() {
         b"Enter" => Some(b'\r'),
+        b"Escape" => Some(b'\x1b'),
         [letter] if letter.is_ascii_graphic() => Some(*letter),
         _ => None,
     };
-    ask.keys?.iter().map(byte).collect()
+    keys.iter().map(byte).collect()
 }
 
 #[cfg(test)]
@@ -52,9 +79,10 @@ mod tests {
             subject: ApprovalSubject::Command("ls".into()),
             keys,
         };
-        assert_eq!(keys(&ask(Some(&["1"]))), Some(b"1".to_vec()));
-        assert_eq!(keys(&ask(Some(&["y", "Enter"]))), Some(b"y\r".to_vec()));
-        assert_eq!(keys(&ask(Some(&["BTab"]))), None);
-        assert_eq!(keys(&ask(None)), None);
+        assert_eq!(approval_keys(&ask(Some(&["1"]))), Some(b"1".to_vec()));
+        assert_eq!(approval_keys(&ask(Some(&["y", "Enter"]))), Some(b"y\r".to_vec()));
+        assert_eq!(approval_keys(&ask(Some(&["BTab"]))), None);
+        assert_eq!(approval_keys(&ask(None)), None);
+        assert_eq!(bytes(&["Escape"]), Some(b"\x1b".to_vec()));
     }
 }

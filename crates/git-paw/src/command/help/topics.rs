@@ -43,7 +43,7 @@ const TOPICS: &[Topic] = &[
     chapter!(
         "supervisor",
         "The supervisor: states and approvals",
-        &["approvals", "explain", "tell", "sweep"]
+        &["approve", "deny", "approvals", "explain", "tell", "sweep"]
     ),
     chapter!("gates", "Gates: verifying and merging branches", &["verify", "merge"]),
     chapter!("unattended", "Unattended sessions", &[]),

@@ -3,11 +3,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use paw_testkit::{Sandbox, wait_until};
+use paw_testkit::{Sandbox, Terminal, wait_until};
 use serde_json::{Value, json};
 
 use super::World;
-use crate::paw::{document, paw};
+use crate::paw::{PROGRAM, document, paw};
 
 /// A session whose agent waits for an approval that the monitor does not give.
 fn waiting() -> World {
@@ -64,6 +64,47 @@ fn sweep_approve_presses_the_key_once_and_only_for_supervisor_or_user() {
     let again = world.paw(&["sweep", "approve", "feat-x"]);
     assert!(again.code == 1 && again.stderr.contains("feat-x is not waiting for an approval"), "{again}");
     assert!(!world.agent.events().iter().any(|event| event == "key 1"));
+}
+
+#[test]
+fn approve_and_deny_act_on_the_prompt_itself() {
+    let world = waiting();
+    let ran = world.paw(&["approve", "feat"]);
+    assert!(ran.code != 0 && !world.has_event("allowed git push --force"), "it asks first: {ran}");
+    let ran = world.paw(&["deny", "feat/x", "--tell", "push to your own branch"]);
+    assert_eq!(ran.stdout, "denied for feat-x: git push --force\n", "{ran}");
+    wait_until("the agent was refused", || world.has_event("denied git push --force").then_some(()));
+    let told = json!(["[directive] push to your own branch"]).to_string();
+    wait_until("the agent was told", || {
+        world.messages("agent.feedback", "errors").contains(&told).then_some(())
+    });
+    wait_until("the question is closed", || {
+        let status = document(&world.paw(&["status", "--json"]));
+        (status["questions"] == json!([])).then_some(())
+    });
+    let again = world.paw(&["deny", "feat-x"]);
+    assert!(again.code == 1 && again.stderr.contains("is not waiting for an approval"), "{again}");
+
+    world.submit("[[bash:rm -rf build ; say:finished]]");
+    wait_until("it asks again", || world.has_event("asked rm -rf build").then_some(()));
+    wait_until("the prompt is approved", || {
+        (world.paw(&["approve", "x", "--yes"]).stdout == "approved for feat-x: rm -rf build\n").then_some(())
+    });
+    wait_until("the agent continues", || world.has_event("allowed rm -rf build").then_some(()));
+}
+
+#[test]
+fn approve_shows_the_whole_command_and_the_verdict_before_it_asks() {
+    let world = waiting();
+    let mut terminal = Terminal::run(&world.sandbox, &world.repo.root, PROGRAM, &["approve", "feat-x"]);
+    terminal.wait_for("Approve it once?");
+    let shown = terminal.shown();
+    for part in ["feat-x (claude) wants:", "git push --force", "not allowed automatically"] {
+        assert!(shown.contains(part), "{shown}");
+    }
+    terminal.send("n\r");
+    assert_eq!(terminal.finish(), 2);
+    assert!(!world.has_event("allowed git push --force"));
 }
 
 #[test]

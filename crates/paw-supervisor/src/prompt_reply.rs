@@ -1,0 +1,134 @@
+//! A person's reply to the approval prompt of an agent, given in the agent's pane.
+
+use jiff::Timestamp;
+use paw_agent::cli;
+use paw_agent::screen::{ApprovalRequest, ApprovalSubject};
+use paw_agent::state::AgentActivity;
+use paw_core::{AgentId, Diagnostic, ErrorCode, ErrorReport, PawError};
+use paw_host::files::Dirs;
+use paw_session::lifecycle::Session;
+
+use crate::approval::log::VerdictLog;
+use crate::approval::{self, ApprovalVerdict};
+use crate::monitor::{press, verdict};
+use crate::sweep::{self, AgentSnapshot};
+
+/// The prompt that an agent shows.
+#[derive(Debug)]
+pub struct PendingPrompt {
+    agent: AgentSnapshot,
+    pane: String,
+    ask: ApprovalRequest,
+}
+
+/// What the person decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PromptReply {
+    Approve,
+    Deny,
+}
+
+/// Why a prompt cannot be answered.
+#[derive(Debug, thiserror::Error)]
+pub enum PromptReplyError {
+    #[error("{agent} is not waiting for an approval ({state})")]
+    NotWaiting { agent: AgentId, state: String },
+    #[error("{agent} has no pane: {reason}")]
+    NoPane { agent: AgentId, reason: String },
+    #[error("cannot read {agent}'s prompt; the pane may be too narrow")]
+    NotShown { agent: AgentId },
+    #[error("cannot read the prompt of {agent}: {why}")]
+    Unreadable { agent: AgentId, why: &'static str },
+    #[error("the prompt of {agent} is not a known one")]
+    UnknownChoices { agent: AgentId },
+    #[error("the prompt of {agent} has changed; no key was pressed")]
+    Changed { agent: AgentId },
+    #[error("{agent} cannot approve for itself")]
+    OwnPrompt { agent: AgentId },
+}
+
+impl Diagnostic for PromptReplyError {
+    fn report(&self) -> ErrorReport {
+        let report = ErrorReport::new(ErrorCode::FailedPrecondition, self);
+        match self {
+            Self::NotShown { agent } | Self::Unreadable { agent, .. } | Self::UnknownChoices { agent } => {
+                report.hint(format!("answer it in the agent's pane: git paw attach {agent}"))
+            }
+            Self::NotWaiting { .. } | Self::NoPane { .. } | Self::Changed { .. } | Self::OwnPrompt { .. } => {
+                report
+            }
+        }
+    }
+}
+
+impl PendingPrompt {
+    /// The prompt in the pane of the agent that `name` means.
+    pub fn find(session: &Session, name: &str, now: Timestamp) -> Result<Self, PawError> {
+        let agent = sweep::require_agent(sweep::sweep(session, now)?, name)?;
+        let id = agent.id.clone();
+        let Some(pane) = &agent.pane else {
+            return Err(PromptReplyError::NoPane { agent: id, reason: agent.known.reason }.into());
+        };
+        let (pane, reading) = (pane.id.clone(), pane.look.read(cli::descriptor(&agent.cli)));
+        match (reading.state, &agent.known.state) {
+            (AgentActivity::WaitingApproval(ask), _) => Ok(Self { agent, pane, ask }),
+            (_, AgentActivity::WaitingApproval(_)) => Err(PromptReplyError::NotShown { agent: id }.into()),
+            (_, state) => Err(PromptReplyError::NotWaiting { agent: id, state: state.to_string() }.into()),
+        }
+    }
+
+    pub fn agent(&self) -> &AgentId {
+        &self.agent.id
+    }
+
+    pub fn cli(&self) -> &str {
+        &self.agent.cli
+    }
+
+    /// The whole command, or the file to edit.
+    pub fn text(&self) -> String {
+        verdict::describe(&self.ask)
+    }
+
+    /// How git paw itself judges it.
+    pub fn verdict(&self, dirs: &Dirs) -> Result<ApprovalVerdict, PawError> {
+        let (configured, place) = approval::load_rules(&self.agent.worktree, dirs)?;
+        Ok(verdict::judge_ask(&self.ask, &configured.rules, &place))
+    }
+
+    /// Checks that the reply can be given. A prompt that is not shown whole can only be denied.
+    pub fn check(&self, reply: PromptReply, by: &AgentId) -> Result<(), PromptReplyError> {
+        let agent = self.agent.id.clone();
+        match (&self.ask.subject, reply) {
+            _ if *by == agent => Err(PromptReplyError::OwnPrompt { agent }),
+            (_, PromptReply::Deny) => Ok(()),
+            (ApprovalSubject::Unreadable(why), _) => Err(PromptReplyError::Unreadable { agent, why }),
+            _ if !press::has_approval_keys(&self.ask) => Err(PromptReplyError::UnknownChoices { agent }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Records the reply and presses its keys, if the pane still shows this prompt.
+    pub fn reply(
+        &self,
+        session: &Session,
+        reply: PromptReply,
+        by: &AgentId,
+        now: Timestamp,
+    ) -> Result<(), PawError> {
+        self.check(reply, by)?;
+        let said = match reply {
+            PromptReply::Approve => ApprovalVerdict::Allow { reason: format!("approved by {by}") },
+            PromptReply::Deny => ApprovalVerdict::Ask { reason: format!("denied by {by}") },
+        };
+        let log = VerdictLog::of(&session.repo.common_dir);
+        verdict::record(&log, &session.receipt, &self.agent.id, &self.ask, &said, now)?;
+        let pressed = match reply {
+            PromptReply::Approve => {
+                press::press_approval_keys(&session.tmux, &self.pane, self.cli(), &self.ask)
+            }
+            PromptReply::Deny => press::press_denial_keys(&session.tmux, &self.pane, self.cli(), &self.ask),
+        };
+        if pressed? { Ok(()) } else { Err(PromptReplyError::Changed { agent: self.agent.id.clone() }.into()) }
+    }
+}
