@@ -68,15 +68,44 @@ impl Diagnostic for CoverageError {
     }
 }
 
-/// What paths in a report are relative to.
-#[derive(Debug, Clone, Copy)]
+impl Coverage {
+    /// Takes what is missing from another report of the same run.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            lines: self.lines.or(other.lines),
+            branches: self.branches.or(other.branches),
+            functions: self.functions.or(other.functions),
+            statements: self.statements.or(other.statements),
+            files: if self.files.is_empty() { other.files } else { self.files },
+        }
+    }
+}
+
+/// What paths in a report are relative to, and which of them count.
+#[derive(Clone, Copy)]
 pub struct PathBase<'a> {
     pub root: &'a Path,
     /// The module of `go.mod`, which replaces the root in Go reports.
     pub go_module: Option<&'a str>,
+    /// Whether a file exists, by its path relative to the root.
+    pub is_file: &'a dyn Fn(&Path) -> bool,
+    /// Whether a file is test code, which would raise the numbers.
+    pub is_test: &'a dyn Fn(&Path) -> bool,
+}
+
+impl std::fmt::Debug for PathBase<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PathBase").field("root", &self.root).finish_non_exhaustive()
+    }
 }
 
 impl PathBase<'_> {
+    /// The path of production code; `None` for tests.
+    fn production(&self, path: &str) -> Option<PathBuf> {
+        Some(self.relative(path)).filter(|path| !(self.is_test)(path))
+    }
+
     fn relative(&self, path: &str) -> PathBuf {
         let path =
             self.go_module.and_then(|module| path.strip_prefix(module)?.strip_prefix('/')).unwrap_or(path);

@@ -79,7 +79,6 @@ pub fn drive(
     commands: &FinalCommands,
     observer: &mut dyn DriveObserver,
 ) -> Result<(), WorkError> {
-    work.set_coverage_command(commands);
     let _watch = work.watch_for_pause();
     loop {
         match work.check_pause() {

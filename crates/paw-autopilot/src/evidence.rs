@@ -30,6 +30,8 @@ use paw_core::text::{first_of, first_paths};
 use paw_host::git::FileMode;
 use serde::{Deserialize, Serialize};
 
+use crate::runners::failure_text::what_failed;
+
 pub use file_kind::{FileRules, SourceKind};
 pub use green::{GreenProof, judge_green};
 pub use red::{RedJudgement, RedProof, judge_red};
@@ -137,7 +139,7 @@ impl fmt::Display for Objection {
                 write!(f, "{} was changed while the tests ran, twice in a row", file.display())
             }
             Self::Crashed { output } => {
-                write!(f, "the test runner failed without a failing test: {}", first_line(output))
+                write!(f, "the test runner failed without a failing test: {}", what_failed_in(output))
             }
             Self::OnlyOldFailures { tests } => {
                 write!(f, "only tests fail that failed before: {}", names(tests))
@@ -146,7 +148,7 @@ impl fmt::Display for Objection {
                 write!(
                     f,
                     "the tests do not build, and missing code is not the reason: {}",
-                    first_line(message)
+                    what_failed_in(message)
                 )
             }
             Self::TestsGone { tests } => write!(f, "tests that passed before did not run: {}", names(tests)),
@@ -169,6 +171,6 @@ fn names(list: &[String]) -> String {
     first_of(list, 5)
 }
 
-fn first_line(text: &str) -> &str {
-    text.lines().find(|line| !line.trim().is_empty()).unwrap_or("no output")
+fn what_failed_in(text: &str) -> String {
+    what_failed(text).unwrap_or_else(|| "no output".into())
 }

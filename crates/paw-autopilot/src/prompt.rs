@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use crate::engine::RunStage;
 use crate::evidence::Objection;
-use crate::runners::TestCase;
+use crate::runners::{TestCase, TestConventions};
 use crate::tasks::model::{list_field, text_field};
 use crate::tasks::{Subtask, Task};
 
@@ -21,6 +21,7 @@ pub struct PromptContext<'a> {
     pub tag: &'a str,
     pub branch: &'a str,
     pub test_command: &'a str,
+    pub conventions: Option<TestConventions>,
     /// Suggested paths for tests and code.
     pub tests: Vec<String>,
     pub files: Vec<String>,
@@ -79,13 +80,19 @@ fn context(facts: &PromptContext<'_>) -> String {
     let done: Vec<String> =
         subtask.dependencies.iter().map(|item| format!("Subtask {item} is complete")).collect();
     part("Dependencies", list(&done).as_deref());
-    let _ = write!(
+    let _ = writeln!(
         text,
-        "\nCurrent phase: {}\nTest command: {}\nBranch: {}\n",
+        "\nCurrent phase: {}\nTest command: {}",
         phase::title(facts.stage),
-        facts.test_command,
-        facts.branch
+        facts.test_command
     );
+    if let Some(TestConventions { framework, test_files, .. }) = &facts.conventions {
+        let _ = writeln!(text, "Test file convention: {test_files} ({framework})");
+    }
+    let _ = writeln!(text, "Branch: {}", facts.branch);
+    if let Some(TestConventions { language, .. }) = &facts.conventions {
+        let _ = writeln!(text, "Project language: {language}");
+    }
     if !facts.tests.is_empty() {
         let _ = writeln!(text, "Test file: {}", facts.tests.join(", "));
     }
@@ -112,7 +119,8 @@ fn state(facts: &PromptContext<'_>) -> String {
         for case in facts.failing.iter().take(20) {
             let message = case.message.as_deref().unwrap_or_default();
             let shown: Vec<&str> = message.lines().take(20).collect();
-            let _ = writeln!(text, "✗ {}\n{}", case.name, shown.join("\n"));
+            let _ =
+                write!(text, "✗ {}: {}\n{}\n", case.name, case.error().unwrap_or_default(), shown.join("\n"));
         }
     }
     if !facts.objections.is_empty() {

@@ -1,14 +1,19 @@
 //! Test runners: detection, command lines and reports.
 //!
 //! - [`detect`]: finds a project's runner; [`package`]: test settings in `package.json`
-//! - one file per runner: its command lines and reports
+//! - one file per runner: its command lines and reports; [`coverage_tools`]: what measures coverage;
+//!   [`conventions`]: language and names of test files
+//! - [`failure_text`]: what a failure message says
 //! - [`report`]: the common report format; [`verdict`]: passed, failures, build failure, none ran, timed out, crashed
 //! - [`run`]: runs a runner, without secrets and with limits; [`mod@flaky`]: evaluates a rerun
 
 mod bun;
 mod cargo;
 mod command;
+pub mod conventions;
+pub mod coverage_tools;
 pub mod detect;
+pub mod failure_text;
 pub mod flaky;
 mod generic;
 mod go;
@@ -34,6 +39,8 @@ use std::path::{Path, PathBuf};
 pub use bun::Bun;
 pub use cargo::Cargo;
 pub use command::{RunnerCommand, RunnerOutput};
+pub use conventions::{RunnerConventions, TestConventions};
+pub use coverage_tools::{CoverageRun, CoverageTools};
 pub use generic::Generic;
 pub use go::Go;
 pub use jest::{Jest, JestKind};
@@ -62,6 +69,11 @@ pub trait TestRunner: Debug + Send + Sync {
     /// The display name: `cargo test`, `npm test`.
     fn name(&self) -> String;
 
+    /// Language, framework and usual names of test files, if the runner implies them.
+    fn conventions(&self) -> Option<RunnerConventions> {
+        None
+    }
+
     /// A command that only builds, if the runner has one. A failed build ends the run.
     fn build(&self) -> Option<RunnerCommand> {
         None
@@ -79,6 +91,11 @@ pub trait TestRunner: Debug + Send + Sync {
     fn call(&self, which: &TestSelection) -> RunnerCommand;
 
     fn read(&self, run_output: &RunnerOutput) -> TestReport;
+
+    /// A run of the whole suite that measures coverage, or why there is none.
+    fn coverage(&self, _tools: &CoverageTools<'_>) -> Result<CoverageRun, String> {
+        Err(format!("git paw cannot measure the coverage of '{}'", self.name()))
+    }
 
     /// The runner's exit code for "no tests found".
     fn none_ran_code(&self) -> Option<i32> {

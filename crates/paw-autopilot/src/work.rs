@@ -4,12 +4,14 @@
 //! - [`context`]: the project of a run; [`options`]: what the user asked for
 //! - [`plan`]: what a run would do and what blocks it; [`begin`](ActiveRun::begin): starts it
 //! - [`next`]: the next unit of work; [`complete`](ActiveRun::complete): judges it with git paw's own test run
+//! - `targeted`: the tests of a subtask, before the whole suite
 //! - [`snapshot`]: changes since a subtask began; [`commit`](ActiveRun::commit): one commit per subtask
 //! - [`head`]: HEAD, and whether it moved; [`pause`]: pause requests
 //! - [`mod@update_base`]: fast-forwards the base branch before a run
 //! - [`finish`]: the whole suite and coverage; [`publish`]: push and pull request; [`resume`](ActiveRun::resume):
 //!   continues a paused run
 
+mod allowed;
 mod begin;
 mod commands;
 mod commit;
@@ -28,6 +30,7 @@ pub mod publish;
 mod record;
 mod resume;
 pub mod snapshot;
+mod targeted;
 pub(crate) mod task_files;
 pub mod update_base;
 
@@ -46,7 +49,7 @@ use crate::tasks::ItemId;
 pub use commit::{CommitRefusal, SubtaskCommit};
 pub use complete::{AttemptResult, PhaseJudgement, TddPhase};
 pub use context::{ProjectContext, Tester};
-pub use coverage::CoverageCommand;
+pub use coverage::CoverageGate;
 pub use error::WorkError;
 pub use next::{WorkUnit, next_steps};
 pub use notes::RunNotes;
@@ -68,7 +71,7 @@ pub struct ActiveRun {
     pub notes: RunNotes,
     /// A request to pause the run.
     pub pause: PauseRequest,
-    measuring: Option<CoverageCommand>,
+    gate: Option<CoverageGate>,
     tester: Tester,
     /// The test report from before the current subtask.
     baseline: TestReport,
@@ -97,7 +100,7 @@ impl ActiveRun {
             run,
             notes,
             pause,
-            measuring: None,
+            gate: None,
             tester,
             baseline,
             tested: None,

@@ -143,7 +143,7 @@ impl Sandbox {
             return false;
         };
         let program = String::from_utf8_lossy(&found.stdout);
-        self.install_program("python3", &format!("#!/bin/sh\nexec '{}' \"$@\"\n", program.trim()));
+        self.install_program("python3", &format!("#!/bin/sh\nexec '{}' -S \"$@\"\n", program.trim()));
         true
     }
 

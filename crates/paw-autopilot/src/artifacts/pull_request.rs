@@ -6,7 +6,7 @@ use paw_core::text::short_commit;
 
 use super::manifest::CoveragePercents;
 use crate::engine::{Run, StepOutcome};
-use crate::runners::{TestOutcome, TestReport};
+use crate::runners::{TestCase, TestOutcome, TestReport, TestRun};
 
 /// `Task #42 [analytics]: User metrics tracking`
 pub fn title(run: &Run) -> String {
@@ -14,21 +14,39 @@ pub fn title(run: &Run) -> String {
     format!("Task #{} [{}]: {}", run.request.task, run.request.tag, words.join(" "))
 }
 
+/// What the final checks found.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PullRequestFacts<'a> {
+    /// The final run of the whole suite.
+    pub suite: Option<&'a TestRun>,
+    /// The report from before, to tell old failures from new ones.
+    pub baseline: Option<&'a TestReport>,
+    pub coverage: Option<&'a CoveragePercents>,
+    /// Why coverage was not measured.
+    pub unmeasured: Option<&'a str>,
+    /// What `--force` or the configuration let pass.
+    pub allowed: &'a [String],
+}
+
 /// The body: the project's template filled in, or the default sections.
-pub fn body(
-    run: &Run,
-    suite: Option<&TestReport>,
-    coverage: Option<&CoveragePercents>,
-    template: Option<&str>,
-) -> String {
+pub fn body(run: &Run, facts: &PullRequestFacts<'_>, template: Option<&str>) -> String {
     let parts =
-        [("{subtasks}", subtasks(run)), ("{tests}", tests(suite)), ("{coverage}", coverage_table(coverage))];
-    if let Some(template) = template {
-        let filled = template.replace("{title}", &title(run));
-        return parts.iter().fold(filled, |text, (token, part)| text.replace(token, part.trim_end()));
+        [("{subtasks}", subtasks(run)), ("{tests}", tests(facts)), ("{coverage}", coverage_table(facts))];
+    let mut body = match template {
+        Some(template) => {
+            let filled = template.replace("{title}", &title(run));
+            parts.iter().fold(filled, |text, (token, part)| text.replace(token, part.trim_end()))
+        }
+        None => {
+            let [(_, subtasks), (_, tests), (_, coverage)] = parts;
+            format!("## Subtasks\n\n{subtasks}\n## Tests\n\n{tests}\n## Coverage\n\n{coverage}")
+        }
+    };
+    if !facts.allowed.is_empty() {
+        body.push_str("\n## Allowed by --force or configuration\n\n");
+        body.extend(facts.allowed.iter().map(|line| format!("- {line}\n")));
     }
-    let [(_, subtasks), (_, tests), (_, coverage)] = parts;
-    format!("## Subtasks\n\n{subtasks}\n## Tests\n\n{tests}\n## Coverage\n\n{coverage}")
+    body
 }
 
 fn subtasks(run: &Run) -> String {
@@ -48,19 +66,41 @@ fn subtasks(run: &Run) -> String {
     text
 }
 
-fn tests(suite: Option<&TestReport>) -> String {
-    let Some(suite) = suite else { return "The whole suite was not run.\n".into() };
-    let count = |outcome| suite.count(outcome);
-    format!(
+fn tests(facts: &PullRequestFacts<'_>) -> String {
+    let Some(run) = facts.suite else { return "The whole suite was not run.\n".into() };
+    let count = |outcome| run.report.count(outcome);
+    let mut text = format!(
         "{} passed, {} failed, {} skipped.\n",
         count(TestOutcome::Passed),
         count(TestOutcome::Failed),
         count(TestOutcome::Skipped)
-    )
+    );
+    let failed_before = |case: &&TestCase| {
+        facts.baseline.is_some_and(|before| before.outcome_of(&case.name) == Some(TestOutcome::Failed))
+    };
+    let (old, new): (Vec<&TestCase>, Vec<&TestCase>) = run.report.failed().partition(failed_before);
+    let shown = |case: &&TestCase| match case.error() {
+        Some(error) => format!("{}: {error}", case.name),
+        None => case.name.clone(),
+    };
+    list(&mut text, "Failing before this run, and still", &old.iter().map(shown).collect::<Vec<_>>());
+    list(&mut text, "Failing since this run", &new.iter().map(shown).collect::<Vec<_>>());
+    list(&mut text, "Flaky: failed, then passed", &run.flaky.iter().cloned().collect::<Vec<_>>());
+    text
 }
 
-fn coverage_table(coverage: Option<&CoveragePercents>) -> String {
-    let Some(coverage) = coverage else { return "Not measured.\n".into() };
+fn list(text: &mut String, title: &str, items: &[String]) {
+    if !items.is_empty() {
+        let items: String = items.iter().map(|item| format!("- {item}\n")).collect();
+        let _ = write!(text, "\n{title}:\n\n{items}");
+    }
+}
+
+fn coverage_table(facts: &PullRequestFacts<'_>) -> String {
+    let Some(coverage) = facts.coverage else {
+        let why = facts.unmeasured.map(|why| format!(": {why}")).unwrap_or_default();
+        return format!("Not measured{why}.\n");
+    };
     let row = |(name, percent): (&str, Option<f64>)| {
         let percent = percent.map_or_else(|| "not measured".to_owned(), |percent| format!("{percent:.1} %"));
         format!("| {name} | {percent} |\n")
@@ -76,10 +116,15 @@ fn coverage_table(coverage: Option<&CoveragePercents>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use paw_host::process::Exit;
+
     use super::*;
     use crate::engine::RunEvent;
     use crate::engine::machine::tests::{begun, committed, red};
     use crate::evidence::green::tests::sample_proof;
+    use crate::runners::TestVerdict;
 
     #[test]
     fn pull_request_body_lists_subtasks_tests_and_coverage() {
@@ -89,7 +134,8 @@ mod tests {
         run.step(committed("a1b2c3d4e5f6a7b8")).unwrap();
         let coverage =
             CoveragePercents { lines: Some(85.3), branches: None, functions: None, statements: None };
-        insta::assert_snapshot!(body(&run, None, Some(&coverage), None), @"
+        let facts = PullRequestFacts { coverage: Some(&coverage), ..PullRequestFacts::default() };
+        insta::assert_snapshot!(body(&run, &facts, None), @"
         ## Subtasks
 
         - [x] 42.1: Part 1 (commit a1b2c3d4e5)
@@ -110,8 +156,61 @@ mod tests {
         ");
         assert_eq!(title(&run), "Task #42 [analytics]: User metrics tracking");
         assert_eq!(
-            body(&run, None, None, Some("# {title}\n{coverage}")),
+            body(&run, &PullRequestFacts::default(), Some("# {title}\n{coverage}")),
             format!("# {}\nNot measured.", title(&run))
         );
+    }
+
+    #[test]
+    fn pull_request_body_tells_old_failures_from_new_ones_and_names_what_was_allowed() {
+        let failed = |name: &str, why: &str| TestCase::new(name, TestOutcome::Failed).because(why);
+        let old = failed("test_old", "E   assert 1 == 2");
+        let baseline = TestReport { cases: vec![old.clone()], ..TestReport::default() };
+        let report = TestReport { cases: vec![old, failed("test_new", "")], ..TestReport::default() };
+        let suite = TestRun {
+            command: "pytest".into(),
+            exit: Exit::Code(1),
+            duration: Duration::ZERO,
+            report,
+            verdict: TestVerdict::Failures,
+            flaky: ["test_net".to_owned()].into(),
+            output: String::new(),
+        };
+        let facts = PullRequestFacts {
+            suite: Some(&suite),
+            baseline: Some(&baseline),
+            unmeasured: Some("coverage.py is not installed"),
+            allowed: &["--force=dirty: started with uncommitted changes: a.py".to_owned()],
+            ..PullRequestFacts::default()
+        };
+        insta::assert_snapshot!(body(&begun(1), &facts, None), @"
+        ## Subtasks
+
+        - [ ] 42.1: Part 1 (not done)
+
+        ## Tests
+
+        0 passed, 2 failed, 0 skipped.
+
+        Failing before this run, and still:
+
+        - test_old: assert 1 == 2
+
+        Failing since this run:
+
+        - test_new
+
+        Flaky: failed, then passed:
+
+        - test_net
+
+        ## Coverage
+
+        Not measured: coverage.py is not installed.
+
+        ## Allowed by --force or configuration
+
+        - --force=dirty: started with uncommitted changes: a.py
+        ");
     }
 }

@@ -77,7 +77,7 @@ impl TestResult {
         let report = &run.report;
         let failures = report.failed().map(|case| {
             let message = case.message.as_deref().unwrap_or_default();
-            json!({"test": case.name, "error": message.lines().next().unwrap_or_default(), "stack": message})
+            json!({"test": case.name, "error": case.error().unwrap_or_default(), "stack": message})
         });
         let (subtask, attempt) = occasion.subtask().unzip();
         Self {

@@ -44,3 +44,13 @@ pub fn judge(coverage: &Coverage, thresholds: &CoverageThresholds) -> Vec<Thresh
     });
     judged.collect()
 }
+
+/// Describes the missed thresholds.
+pub fn missed(judged: &[ThresholdResult]) -> Option<String> {
+    let missed = judged.iter().filter(|judged| judged.status == ThresholdStatus::Missed);
+    let missed = missed.map(|judged| {
+        format!("{} {:.1} % of {} %", judged.metric, judged.percent.unwrap_or_default(), judged.wanted)
+    });
+    let missed: Vec<String> = missed.collect();
+    (!missed.is_empty()).then(|| format!("coverage is too low: {}", missed.join(", ")))
+}

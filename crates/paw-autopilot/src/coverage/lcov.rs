@@ -1,24 +1,27 @@
 //! lcov's records.
 
+use std::path::PathBuf;
+
 use super::{Coverage, CoverageRatio, LineHits, PathBase, count_lines};
 
 pub(super) fn read(text: &str, base: PathBase<'_>) -> Coverage {
     let mut coverage = Coverage::default();
     let (mut functions, mut branches) = ((0, 0), (0, 0));
-    // The current file and its lines.
-    let mut file: Option<(&str, LineHits)> = None;
+    // The current file and its lines. Records of test files are skipped.
+    let mut file: Option<(PathBuf, LineHits)> = None;
     for line in text.lines().map(str::trim) {
         let Some((key, value)) = line.split_once(':') else {
             if line == "end_of_record"
                 && let Some((name, lines)) = file.take()
             {
-                merge(coverage.files.entry(base.relative(name)).or_default(), lines);
+                merge(coverage.files.entry(name).or_default(), lines);
             }
             continue;
         };
         let number = || value.parse::<u64>().unwrap_or(0);
         match key {
-            "SF" => file = Some((value, LineHits::new())),
+            "SF" => file = base.production(value).map(|path| (path, LineHits::new())),
+            _ if file.is_none() => {}
             "DA" => {
                 let mut parts = value.split(',').map(|part| part.trim().parse::<i64>().unwrap_or(0));
                 let (number, hits) = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
@@ -35,7 +38,7 @@ pub(super) fn read(text: &str, base: PathBase<'_>) -> Coverage {
         }
     }
     if let Some((name, lines)) = file {
-        merge(coverage.files.entry(base.relative(name)).or_default(), lines);
+        merge(coverage.files.entry(name).or_default(), lines);
     }
     coverage.lines = count_lines(&coverage.files);
     coverage.functions = CoverageRatio::of(functions.0, functions.1);

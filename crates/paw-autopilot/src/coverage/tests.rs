@@ -6,7 +6,12 @@ use super::*;
 use crate::tasks::settings::CoverageThresholds;
 
 fn base() -> PathBase<'static> {
-    PathBase { root: Path::new("/app"), go_module: Some("example.com/m") }
+    PathBase {
+        root: Path::new("/app"),
+        go_module: Some("example.com/m"),
+        is_file: &|path| path.starts_with("lib"),
+        is_test: &|path| path.starts_with("tests"),
+    }
 }
 
 fn read(text: &str) -> Coverage {
@@ -41,6 +46,36 @@ fn cobertura_report_with_a_document_type_is_read() {
 }
 
 #[test]
+fn cobertura_names_are_relative_to_their_sources() {
+    let text = r#"<coverage><sources><source>/elsewhere</source><source>/app/lib</source></sources><packages><package>
+<classes><class filename="pkg/a.py"><lines><line number="1" hits="1"/></lines></class></classes></package></packages></coverage>"#;
+    assert_eq!(shown(&read(text)), "100.0 - - -\nlib/pkg/a.py {1: 1}");
+    let relative = text.replace("/app/lib", "lib");
+    assert_eq!(shown(&read(&relative)), "100.0 - - -\nlib/pkg/a.py {1: 1}");
+    let unknown = text.replace("/app/lib", "/gone");
+    assert_eq!(shown(&read(&unknown)), "100.0 - - -\npkg/a.py {1: 1}", "no source has the file");
+}
+
+#[test]
+fn test_files_do_not_count_as_covered_code() {
+    let lcov = "SF:tests/a.js\nFNF:9\nFNH:9\nBRF:9\nBRH:9\nDA:1,5\nend_of_record\nSF:a.js\nBRF:2\nBRH:1\nDA:1,0\nend_of_record\n";
+    assert_eq!(shown(&read(lcov)), "0.0 50.0 - -\na.js {1: 0}");
+    let python = r#"{"totals":{"covered_lines":9,"num_statements":10},"files":{
+        "tests/test_a.py":{"summary":{"covered_lines":9,"num_statements":9},"executed_lines":[1]},
+        "a.py":{"summary":{"covered_lines":0,"num_statements":1},"missing_lines":[1]}}}"#;
+    assert_eq!(shown(&read(python)), "0.0 - - 0.0\na.py {1: 0}");
+}
+
+#[test]
+fn reports_of_one_run_complete_each_other() {
+    let summary = r#"{"total":{"statements":{"total":4,"covered":3}}}"#;
+    assert_eq!(
+        shown(&read(summary).or(read("SF:a.js\nDA:1,1\nend_of_record"))),
+        "100.0 - - 75.0\na.js {1: 1}"
+    );
+}
+
+#[test]
 fn istanbul_summary_without_branches_is_not_measured() {
     let text = r#"{"total":{"lines":{"total":10,"covered":8,"skipped":0,"pct":80},
         "statements":{"total":12,"covered":9,"pct":75},"functions":{"total":2,"covered":2,"pct":100},
@@ -60,7 +95,8 @@ fn llvm_cov_segments_give_line_hits() {
 
 #[test]
 fn coverage_py_counts_are_used_instead_of_its_percentage() {
-    let text = r#"{"meta":{"branch_coverage":true},"files":{"pkg/a.py":{"executed_lines":[1,2],"missing_lines":[3]}},
+    let text = r#"{"meta":{"branch_coverage":true},"files":{"pkg/a.py":{"executed_lines":[1,2],"missing_lines":[3],
+        "summary":{"covered_lines":2,"num_statements":3,"num_branches":2,"covered_branches":1}}},
         "totals":{"covered_lines":2,"num_statements":3,"percent_covered":60.0,"missing_lines":1,
         "num_branches":2,"covered_branches":1}}"#;
     assert_eq!(shown(&read(text)), "66.7 50.0 - 66.7\npkg/a.py {1: 1, 2: 1, 3: 0}");

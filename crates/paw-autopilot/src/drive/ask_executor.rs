@@ -95,6 +95,7 @@ fn ask(
         tag: work.run.request.tag.as_str(),
         branch: &branch,
         test_command: &test_command,
+        conventions: work.conventions()?,
         tests,
         files,
         stage: &work.run.stage,

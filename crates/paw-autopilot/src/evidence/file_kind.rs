@@ -46,6 +46,11 @@ impl FileRules {
         self.line().is_some_and(|line| runs(line, path)) && !is_test(path, name)
     }
 
+    /// Whether the tests of a file may run alone: a project's own glob limits them.
+    pub fn is_targeted(&self, path: &Path) -> bool {
+        self.pattern.as_ref().is_none_or(|pattern| pattern.is_match(path))
+    }
+
     pub(super) fn line(&self) -> Option<&str> {
         self.line.as_deref()
     }

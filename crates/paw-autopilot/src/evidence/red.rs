@@ -98,7 +98,7 @@ fn rest(rules: &FileRules, change: &FileChange, text: Option<&str>) -> String {
 }
 
 /// Whether test code was added or changed. A deleted test file does not count.
-fn changes_tests(rules: &FileRules, change: &FileChange) -> bool {
+pub(crate) fn changes_tests(rules: &FileRules, change: &FileChange) -> bool {
     let tests = |text: Option<&str>| {
         normalize(&change.path, &split_tests(rules, &change.path, text.unwrap_or_default()).0)
     };

@@ -1,6 +1,8 @@
 //! `bun test`.
 
 use super::command::{RunnerCommand, RunnerOutput};
+use super::conventions::RunnerConventions;
+use super::coverage_tools::{CoverageRun, CoverageTools};
 use super::junit::{self, JunitDialect};
 use super::location::{SourceLocation, find_locations};
 use super::no_report::report_from_output;
@@ -15,10 +17,23 @@ impl TestRunner for Bun {
         "bun test".into()
     }
 
+    fn conventions(&self) -> Option<RunnerConventions> {
+        Some(RunnerConventions {
+            language: "JavaScript (Bun)",
+            framework: "bun:test",
+            test_files: "**/*.test.js",
+        })
+    }
+
     fn call(&self, which: &TestSelection) -> RunnerCommand {
         let call =
             RunnerCommand::new("bun").args(["test", "--reporter=junit"]).report_option("--reporter-outfile=");
         call.args(files_of(which))
+    }
+
+    fn coverage(&self, _tools: &CoverageTools<'_>) -> Result<CoverageRun, String> {
+        let call = RunnerCommand::new("bun").args(["test", "--coverage", "--coverage-reporter=lcov"]);
+        Ok(CoverageRun::with("bun test --coverage", call.report_dir_option("--coverage-dir=")))
     }
 
     fn read(&self, run_output: &RunnerOutput) -> TestReport {

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::command::{RunnerCommand, RunnerOutput};
+use super::conventions::RunnerConventions;
+use super::coverage_tools::{self, CoverageRun, CoverageTools};
 use super::location::{SourceLocation, find_locations};
 use super::report::{BuildProblem, TestCase, TestOutcome, TestReport};
 use super::{TestRunner, TestSelection};
@@ -26,6 +28,14 @@ impl TestRunner for Cargo {
         "cargo test".into()
     }
 
+    fn conventions(&self) -> Option<RunnerConventions> {
+        Some(RunnerConventions {
+            language: "Rust",
+            framework: "cargo test",
+            test_files: "src/**/*.rs (#[cfg(test)]), tests/*.rs",
+        })
+    }
+
     fn build(&self) -> Option<RunnerCommand> {
         let call = RunnerCommand::new("cargo").args(["test", "--no-run", "--message-format=json"]);
         Some(call.args(whole(self.workspace)))
@@ -39,15 +49,20 @@ impl TestRunner for Cargo {
         let call = RunnerCommand::new("cargo").args(["test", "--no-fail-fast"]).args(whole(self.workspace));
         match which {
             TestSelection::All => call,
-            TestSelection::Files(files) => match targets(files) {
-                Some(targets) => call.args(targets),
-                None => call,
+            TestSelection::Files(files) => match (targets(files), modules(files)) {
+                (Some(targets), _) => call.args(targets),
+                (None, Some(modules)) => call.args(["--"]).args(modules),
+                (None, None) => call,
             },
             TestSelection::Tests(cases) => {
                 let names = cases.iter().filter_map(|case| case.name.split_once("::")).map(|(_, name)| name);
                 call.args(["--", "--exact"]).args(names)
             }
         }
+    }
+
+    fn coverage(&self, tools: &CoverageTools<'_>) -> Result<CoverageRun, String> {
+        coverage_tools::cargo(tools, None, whole(self.workspace))
     }
 
     fn read(&self, run_output: &RunnerOutput) -> TestReport {
@@ -90,7 +105,21 @@ pub(super) fn parse_build(run_output: &RunnerOutput) -> Vec<BuildProblem> {
     broken
 }
 
-/// Integration tests can run by file; unit tests cannot.
+/// Unit tests can run by module: `src/a/b.rs` is `a::b::`. Tests of a crate's root cannot be told from the others.
+pub(super) fn modules(files: &[PathBuf]) -> Option<Vec<String>> {
+    let module = |file: &PathBuf| {
+        let parts: Vec<&str> = file.iter().filter_map(|part| part.to_str()).collect();
+        let (file, dirs) = parts.split_last()?;
+        let below = dirs.iter().rposition(|dir| *dir == "src")? + 1;
+        let stem = file.strip_suffix(".rs").filter(|stem| !["lib", "main"].contains(stem))?;
+        let own = Some(stem).filter(|stem| *stem != "mod");
+        let path: Vec<&str> = dirs[below..].iter().copied().chain(own).collect();
+        (!path.is_empty() && path[0] != "bin").then(|| format!("{}::", path.join("::")))
+    };
+    files.iter().map(module).collect::<Option<Vec<_>>>().filter(|modules| !modules.is_empty())
+}
+
+/// Integration tests can run by file.
 fn targets(files: &[PathBuf]) -> Option<Vec<String>> {
     let mut args = Vec::new();
     for file in files {
@@ -335,7 +364,21 @@ test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; fini
     }
 
     #[test]
-    fn integration_test_file_can_run_alone_and_unit_tests_cannot() {
+    fn unit_tests_can_run_by_module() {
+        let args = |files: &[&str]| modules(&files.iter().map(PathBuf::from).collect::<Vec<_>>());
+        assert_eq!(
+            args(&["src/a.rs", "crates/x/src/b/c.rs", "src/d/mod.rs"]).unwrap(),
+            ["a::", "b::c::", "d::"]
+        );
+        for files in
+            [&["src/lib.rs"][..], &["src/a.rs", "src/main.rs"], &["tests/a.rs"], &["src/bin/x.rs"], &[]]
+        {
+            assert_eq!(args(files), None, "{files:?}");
+        }
+    }
+
+    #[test]
+    fn integration_test_file_can_run_alone() {
         let args = |files: &[&str]| targets(&files.iter().map(PathBuf::from).collect::<Vec<_>>());
         assert_eq!(
             args(&["tests/more.rs", "crates/a/tests/x.rs"]).unwrap(),

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use paw_host::process::{Command, Exit};
 
-/// Placeholder for the report's path.
+/// Placeholders for the path of the report, of a directory for reports, and of the helper scripts.
 const REPORT: &str = "{report}";
-const SCRIPT: &str = "{script}";
+const REPORT_DIR: &str = "{reports}";
+const SCRIPTS: &str = "{scripts}";
 
 /// A program with its arguments. Directory and environment are the same for every runner.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -15,8 +16,8 @@ pub struct RunnerCommand {
     program: String,
     args: Vec<OsString>,
     variables: Vec<(String, String)>,
-    /// A helper script for the runner: file name and content.
-    script: Option<(&'static str, &'static str)>,
+    /// Helper scripts for the runner: file names and contents.
+    scripts: Vec<(&'static str, &'static str)>,
 }
 
 impl RunnerCommand {
@@ -36,11 +37,24 @@ impl RunnerCommand {
         self.args([format!("{option}{REPORT}")])
     }
 
-    /// Adds an option with the path of the helper script.
+    /// Adds an option with the path of an empty directory for reports.
+    #[must_use]
+    pub fn report_dir_option(self, option: &str) -> Self {
+        self.args([format!("{option}{REPORT_DIR}")])
+    }
+
+    /// Adds an option with the path of a helper script.
     #[must_use]
     pub fn script_option(mut self, option: &str, name: &'static str, text: &'static str) -> Self {
-        self.script = Some((name, text));
-        self.args([format!("{option}{SCRIPT}")])
+        self.scripts.push((name, text));
+        self.args([format!("{option}{SCRIPTS}/{name}")])
+    }
+
+    /// The same command, started by another program.
+    #[must_use]
+    pub fn started_by(self, starter: Self) -> Self {
+        let args = [starter.args, vec![self.program.into()], self.args].concat();
+        Self { program: starter.program, args, ..self }
     }
 
     #[must_use]
@@ -49,17 +63,20 @@ impl RunnerCommand {
         self
     }
 
-    pub fn script(&self) -> Option<(&'static str, &'static str)> {
-        self.script
+    pub fn scripts(&self) -> &[(&'static str, &'static str)] {
+        &self.scripts
     }
 
     /// The command to run, with report and script in `place`.
     pub fn command(&self, root: &Path, place: &Path) -> Command {
-        let script = self.script.map(|(name, _)| place.join(name)).unwrap_or_default();
+        let places =
+            [(REPORT, report_file(place)), (REPORT_DIR, report_dir(place)), (SCRIPTS, place.to_path_buf())];
         let filled = self.args.iter().map(|arg| {
             let Some(text) = arg.to_str() else { return arg.clone() };
-            let filled = text.replace(REPORT, &report_file(place).display().to_string());
-            OsString::from(filled.replace(SCRIPT, &script.display().to_string()))
+            let fill = |text: String, (name, path): &(&str, PathBuf)| {
+                text.replace(name, &path.display().to_string())
+            };
+            OsString::from(places.iter().fold(text.to_owned(), fill))
         });
         let command = Command::new(&self.program).args(filled).dir(root);
         self.variables.iter().fold(command, |command, (name, value)| command.env(name, value))
@@ -68,6 +85,10 @@ impl RunnerCommand {
 
 pub(super) fn report_file(place: &Path) -> PathBuf {
     place.join("report")
+}
+
+pub(super) fn report_dir(place: &Path) -> PathBuf {
+    place.join("reports")
 }
 
 /// The output of a runner.

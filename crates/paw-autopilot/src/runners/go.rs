@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::command::{RunnerCommand, RunnerOutput};
+use super::conventions::RunnerConventions;
+use super::coverage_tools::{CoverageRun, CoverageTools};
 use super::location::find_locations;
 use super::report::{BuildProblem, TestCase, TestOutcome, TestReport};
 use super::{TestRunner, TestSelection};
@@ -16,6 +18,10 @@ pub struct Go;
 impl TestRunner for Go {
     fn name(&self) -> String {
         "go test".into()
+    }
+
+    fn conventions(&self) -> Option<RunnerConventions> {
+        Some(RunnerConventions { language: "Go", framework: "testing", test_files: "**/*_test.go" })
     }
 
     fn call(&self, which: &TestSelection) -> RunnerCommand {
@@ -41,6 +47,11 @@ impl TestRunner for Go {
                 call.args(["-run".to_owned(), format!("^({})$", names.join("|")), "./...".to_owned()])
             }
         }
+    }
+
+    fn coverage(&self, _tools: &CoverageTools<'_>) -> Result<CoverageRun, String> {
+        let call = RunnerCommand::new("go").args(["test", "-covermode=atomic", "-coverpkg=./..."]);
+        Ok(CoverageRun::with("go test -coverprofile", call.report_option("-coverprofile=").args(["./..."])))
     }
 
     fn read(&self, run_output: &RunnerOutput) -> TestReport {

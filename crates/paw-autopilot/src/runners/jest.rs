@@ -3,6 +3,8 @@
 use serde_json::Value;
 
 use super::command::{RunnerCommand, RunnerOutput};
+use super::conventions::RunnerConventions;
+use super::coverage_tools::{CoverageRun, CoverageTools};
 use super::location::{SourceLocation, find_locations};
 use super::no_report::report_from_output;
 use super::package::PackageTool;
@@ -21,9 +23,28 @@ pub struct Jest {
     pub tool: PackageTool,
 }
 
+impl Jest {
+    /// One run without watching.
+    fn start(&self) -> RunnerCommand {
+        let call = match self.kind {
+            JestKind::Vitest => self.tool.call(&["run"], &["run", "watch", "dev", "--watch", "-w", "--ui"]),
+            JestKind::Jest => self.tool.call(&[], &["--watch", "--watchAll"]).args(["--ci"]),
+        };
+        call.args(["--passWithNoTests"]).variable("CI", "1")
+    }
+}
+
 impl TestRunner for Jest {
     fn name(&self) -> String {
         self.tool.shown.clone()
+    }
+
+    fn conventions(&self) -> Option<RunnerConventions> {
+        let framework = match self.kind {
+            JestKind::Jest => "jest",
+            JestKind::Vitest => "vitest",
+        };
+        Some(RunnerConventions { language: "JavaScript (Node.js)", framework, test_files: "**/*.test.js" })
     }
 
     fn call(&self, which: &TestSelection) -> RunnerCommand {
@@ -31,17 +52,33 @@ impl TestRunner for Jest {
         let call = match self.kind {
             // The JSON report omits hook errors, so the default reporter runs as well.
             JestKind::Vitest => self
-                .tool
-                .call(&["run"], &["run", "watch", "dev", "--watch", "-w", "--ui"])
+                .start()
                 .args(["--reporter=default", "--reporter=json"])
                 .report_option("--outputFile.json="),
             JestKind::Jest => {
-                let call = self.tool.call(&[], &["--watch", "--watchAll"]).args(["--ci", "--json"]);
+                let call = self.start().args(["--json"]);
                 // Without this option a file name is a pattern.
                 call.report_option("--outputFile=").args((!files.is_empty()).then_some("--runTestsByPath"))
             }
         };
-        call.args(["--passWithNoTests"]).args(files).variable("CI", "1")
+        call.args(files)
+    }
+
+    fn coverage(&self, tools: &CoverageTools<'_>) -> Result<CoverageRun, String> {
+        if self.kind == JestKind::Jest {
+            let call = self.start().args(["--coverage", "--coverageReporters=lcovonly"]);
+            let call =
+                call.args(["--coverageReporters=json-summary"]).report_dir_option("--coverageDirectory=");
+            return Ok(CoverageRun::with("jest --coverage", call));
+        }
+        let has = |provider: &&str| tools.find_package(&format!("@vitest/coverage-{provider}")).is_some();
+        let provider = ["v8", "istanbul"].into_iter().find(has).ok_or(
+            "vitest measures coverage with @vitest/coverage-v8, which is not installed (npm install --save-dev @vitest/coverage-v8)",
+        )?;
+        let call = self.start().args(["--coverage.enabled=true", "--coverage.reportOnFailure=true"]);
+        let call = call.args([format!("--coverage.provider={provider}")]);
+        let call = call.args(["--coverage.reporter=lcovonly", "--coverage.reporter=json-summary"]);
+        Ok(CoverageRun::with("vitest --coverage", call.report_dir_option("--coverage.reportsDirectory=")))
     }
 
     fn read(&self, run_output: &RunnerOutput) -> TestReport {

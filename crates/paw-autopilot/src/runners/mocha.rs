@@ -3,6 +3,8 @@
 use serde_json::Value;
 
 use super::command::{RunnerCommand, RunnerOutput};
+use super::conventions::RunnerConventions;
+use super::coverage_tools::{CoverageRun, CoverageTools};
 use super::no_report::{self, report_from_output};
 use super::package::PackageTool;
 use super::report::{TestCase, TestOutcome, TestReport};
@@ -18,9 +20,28 @@ impl TestRunner for Mocha {
         self.tool.shown.clone()
     }
 
+    fn conventions(&self) -> Option<RunnerConventions> {
+        Some(RunnerConventions {
+            language: "JavaScript (Node.js)",
+            framework: "mocha",
+            test_files: "test/**/*.js",
+        })
+    }
+
     fn call(&self, which: &TestSelection) -> RunnerCommand {
         let call = self.tool.call(&[], &["--watch", "-w"]).args(["--reporter", "json", "--reporter-option"]);
         call.report_option("output=").args(files_of(which))
+    }
+
+    fn coverage(&self, tools: &CoverageTools<'_>) -> Result<CoverageRun, String> {
+        let c8 = tools.find_package(".bin/c8");
+        let c8 =
+            c8.ok_or("mocha measures coverage with c8, which is not installed (npm install --save-dev c8)")?;
+        let starter = RunnerCommand::new(c8.display().to_string())
+            .args(["--reporter=lcovonly", "--reporter=json-summary"])
+            .report_dir_option("--reports-dir=")
+            .report_dir_option("--temp-directory=");
+        Ok(CoverageRun::with("c8 mocha", self.tool.call(&[], &["--watch", "-w"]).started_by(starter)))
     }
 
     fn read(&self, run_output: &RunnerOutput) -> TestReport {

@@ -4,6 +4,8 @@ use serde_json::Value;
 
 use super::cargo;
 use super::command::{RunnerCommand, RunnerOutput};
+use super::conventions::RunnerConventions;
+use super::coverage_tools::{self, CoverageRun, CoverageTools};
 use super::report::{BuildProblem, TestCase, TestOutcome, TestReport};
 use super::{TestRunner, TestSelection};
 
@@ -15,6 +17,10 @@ pub struct Nextest {
 impl TestRunner for Nextest {
     fn name(&self) -> String {
         "cargo nextest run".into()
+    }
+
+    fn conventions(&self) -> Option<RunnerConventions> {
+        cargo::Cargo { workspace: self.workspace }.conventions()
     }
 
     /// Builds what `cargo test` builds.
@@ -41,9 +47,14 @@ impl TestRunner for Nextest {
                     .map(|name| format!("binary(={name})"))
                     .collect();
                 if filters.len() == files.len() && !filters.is_empty() {
-                    filtered(call, &filters)
-                } else {
-                    call
+                    return filtered(call, &filters);
+                }
+                match cargo::modules(files) {
+                    Some(modules) => filtered(
+                        call,
+                        &modules.iter().map(|module| format!("test({module})")).collect::<Vec<_>>(),
+                    ),
+                    None => call,
                 }
             }
             TestSelection::Tests(cases) => {
@@ -55,6 +66,10 @@ impl TestRunner for Nextest {
                 filtered(call, &filters)
             }
         }
+    }
+
+    fn coverage(&self, tools: &CoverageTools<'_>) -> Result<CoverageRun, String> {
+        coverage_tools::cargo(tools, Some("nextest"), cargo::whole(self.workspace))
     }
 
     fn read(&self, run_output: &RunnerOutput) -> TestReport {

@@ -5,6 +5,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::command::{RunnerCommand, RunnerOutput};
+use super::conventions::RunnerConventions;
+use super::coverage_tools::{CoverageRun, CoverageTools};
 use super::location::{SourceLocation, find_locations};
 use super::no_report::report_from_output;
 use super::report::{BuildProblem, TestCase, TestOutcome, TestReport};
@@ -20,27 +22,53 @@ pub struct NodeTest {
     pub shown: String,
 }
 
+impl NodeTest {
+    /// The start of the command, and the arguments of the script that follow `--test`.
+    fn start(&self) -> (RunnerCommand, &[String]) {
+        // Arguments before `--test` may be options with values.
+        let words = self.script.words.get(1..).unwrap_or_default();
+        let at = words.iter().position(|word| word == "--test").unwrap_or(0);
+        let call = RunnerCommand::new("node").args(&words[..at]).args(["--test"]);
+        let variables = self.script.variables.iter();
+        let call = variables.fold(call, |call, (name, value)| call.variable(name, value));
+        (call, words.get(at + 1..).unwrap_or_default())
+    }
+}
+
 impl TestRunner for NodeTest {
     fn name(&self) -> String {
         self.shown.clone()
     }
 
+    fn conventions(&self) -> Option<RunnerConventions> {
+        Some(RunnerConventions {
+            language: "JavaScript (Node.js)",
+            framework: "node:test",
+            test_files: "**/*.test.js",
+        })
+    }
+
     fn call(&self, which: &TestSelection) -> RunnerCommand {
-        // Arguments before `--test` may be options with values.
-        let words = self.script.words.get(1..).unwrap_or_default();
-        let at = words.iter().position(|word| word == "--test").unwrap_or(0);
-        let (first, rest) = (&words[..at], words.get(at + 1..).unwrap_or_default());
-        let call = RunnerCommand::new("node")
-            .args(first)
-            .args(["--test"])
+        let (call, rest) = self.start();
+        let call = call
             .script_option("--test-reporter=", "node-reporter.mjs", REPORTER)
             .report_option("--test-reporter-destination=");
-        let call = self.script.variables.iter().fold(call, |call, (name, value)| call.variable(name, value));
         let files = files_of(which);
         if files.is_empty() || files.iter().any(|file| is_pattern(file)) {
             return call.args(rest);
         }
         call.args(rest.iter().filter(|arg| arg.starts_with('-'))).args(files)
+    }
+
+    fn coverage(&self, tools: &CoverageTools<'_>) -> Result<CoverageRun, String> {
+        match tools.node_version() {
+            Some((major, minor)) if major > 20 || (major == 20 && minor >= 11) => {}
+            _ => return Err("node measures coverage since version 20.11".into()),
+        }
+        let (call, rest) = self.start();
+        let call = call.args(["--experimental-test-coverage", "--test-reporter=lcov"]);
+        let call = call.report_option("--test-reporter-destination=").args(rest);
+        Ok(CoverageRun::with("node --experimental-test-coverage", call))
     }
 
     fn read(&self, run_output: &RunnerOutput) -> TestReport {

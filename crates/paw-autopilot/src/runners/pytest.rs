@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use super::command::{RunnerCommand, RunnerOutput};
+use super::conventions::RunnerConventions;
+use super::coverage_tools::{self, CoverageRun, CoverageTools};
 use super::junit::{self, JunitDialect};
 use super::no_report::report_from_output;
 use super::report::TestReport;
@@ -14,16 +16,22 @@ pub struct Pytest {
     pub python: PathBuf,
 }
 
+/// Runs all tests, whatever the project configures.
+const RUN_ALL: [&str; 2] = ["--maxfail=0", "--continue-on-collection-errors"];
+
 impl TestRunner for Pytest {
     fn name(&self) -> String {
         "pytest".into()
     }
 
+    fn conventions(&self) -> Option<RunnerConventions> {
+        Some(RunnerConventions { language: "Python", framework: "pytest", test_files: "test_*.py" })
+    }
+
     fn call(&self, which: &TestSelection) -> RunnerCommand {
         let call = RunnerCommand::new(self.python.display().to_string())
             .args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "junit_family=xunit1"])
-            // Run all tests, whatever the project configures.
-            .args(["--maxfail=0", "--continue-on-collection-errors"])
+            .args(RUN_ALL)
             .report_option("--junitxml=")
             .variable("PYTHONDONTWRITEBYTECODE", "1");
         let files = files_of(which);
@@ -45,6 +53,14 @@ impl TestRunner for Pytest {
             return report_from_output(run_output);
         }
         junit::read(run_output, &DIALECT)
+    }
+
+    fn coverage(&self, tools: &CoverageTools<'_>) -> Result<CoverageRun, String> {
+        coverage_tools::python(tools, &self.python, |call, modules| {
+            let call = call.args(["pytest", "-q", "-p", "no:cacheprovider"]).args(RUN_ALL);
+            // The plugin would measure, too, if the project configures it.
+            call.args(modules.iter().any(|module| module == "pytest_cov").then_some("--no-cov"))
+        })
     }
 
     fn none_ran_code(&self) -> Option<i32> {

@@ -1,11 +1,13 @@
 //! The common test report: tests with their outcomes, and code that could not be loaded.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use paw_core::text;
 use serde::{Deserialize, Serialize};
 
 use super::SourceLocation;
+use super::failure_text::what_failed;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -45,6 +47,11 @@ impl TestCase {
         self.message = Some(beginning(message.as_ref())).filter(|message| !message.is_empty());
         self
     }
+
+    /// What failed, in one line.
+    pub fn error(&self) -> Option<String> {
+        what_failed(self.message.as_deref()?)
+    }
 }
 
 /// Code that could not be built, imported or collected, so that its tests did not run.
@@ -61,9 +68,17 @@ impl BuildProblem {
     }
 }
 
-/// Limits the length of messages for users and prompts.
+/// Limits the length of messages for users and prompts. What failed may stand far below, so it is put first.
 fn beginning(message: &str) -> String {
-    text::truncate_chars(text::strip_terminal_codes(message).trim(), 4000).into_owned()
+    let message = text::strip_terminal_codes(message);
+    let message = message.trim();
+    let short = text::truncate_chars(message, 4000);
+    match what_failed(message) {
+        Some(error) if matches!(short, Cow::Owned(_)) && what_failed(&short).as_ref() != Some(&error) => {
+            text::truncate_chars(&format!("{error}\n{short}"), 4000).into_owned()
+        }
+        _ => short.into_owned(),
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

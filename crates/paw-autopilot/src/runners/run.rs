@@ -12,8 +12,11 @@ use paw_host::clock::Stopwatch;
 use paw_host::files::{self, Access, FileError};
 use paw_host::process::{Command, Exit, ProcessError, Stream};
 use paw_worktree::{RunSandbox, RunSandboxError};
+use tempfile::TempDir;
 
-use super::command::{RunnerCommand, RunnerOutput, report_file};
+use super::command::{RunnerCommand, RunnerOutput, report_dir, report_file};
+use super::coverage_tools::CoverageRun;
+use super::failure_text::what_failed;
 use super::flaky::merge_rerun;
 use super::report::{TestOutcome, TestReport};
 use super::verdict::{TestVerdict, judge};
@@ -170,12 +173,44 @@ fn call(
     root: &Path,
     limits: TestLimits,
 ) -> Result<(RunnerOutput, String), TestRunError> {
+    let (run_output, command, place) = call_in_place(mark, call, root, limits)?;
+    let report = load_report(&report_file(place.path()), limits.output);
+    Ok((RunnerOutput { report, ..run_output }, command))
+}
+
+/// Runs the tests once more to measure coverage. Returns the reports. The exit code does not count: the tests are
+/// judged by another run.
+pub fn measure(
+    mark: Option<&str>,
+    coverage: &CoverageRun,
+    root: &Path,
+    limits: TestLimits,
+) -> Result<Result<Vec<String>, String>, TestRunError> {
+    let (run_output, command, place) = call_in_place(mark, &coverage.command, root, limits)?;
+    let files = ["lcov.info", "coverage-summary.json"].map(|name| report_dir(place.path()).join(name));
+    let files = [report_file(place.path())].into_iter().chain(files);
+    let reports: Vec<String> = files.filter_map(|file| load_report(&file, limits.output)).collect();
+    if reports.is_empty() {
+        let why = what_failed(&run_output.output()).map(|why| format!(": {why}")).unwrap_or_default();
+        return Ok(Err(format!("'{command}' {} and wrote no report{why}", run_output.exit)));
+    }
+    Ok(Ok(reports))
+}
+
+/// Runs a command with a directory for its reports.
+fn call_in_place(
+    mark: Option<&str>,
+    call: &RunnerCommand,
+    root: &Path,
+    limits: TestLimits,
+) -> Result<(RunnerOutput, String, TempDir), TestRunError> {
     let place = tempfile::Builder::new().prefix("git-paw-tests-").tempdir().map_err(|source| FileError {
         action: "create",
         path: std::env::temp_dir(),
         source,
     })?;
-    if let Some((name, text)) = call.script() {
+    files::create_dir(&report_dir(place.path()))?;
+    for (name, text) in call.scripts() {
         files::write_atomic(&place.path().join(name), text.as_bytes(), Access::Usual)?;
     }
     let sandbox = RunSandbox::find(root)?;
@@ -183,8 +218,6 @@ fn call(
     // The name of the temporary directory is unique, so it marks the processes of this run.
     let own = place.path().file_name().unwrap_or_default().to_string_lossy();
     let (exit, stdout, stderr) = follow(&command, mark.unwrap_or(&own), limits)?;
-    let report = load_report(&report_file(place.path()), limits.output);
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     let words = |bytes: Vec<u8>| strip_terminal_codes(&String::from_utf8_lossy(&bytes)).into_owned();
     let (stdout, mut stderr) = (words(stdout), words(stderr));
     if !exit.success()
@@ -192,14 +225,15 @@ fn call(
     {
         stderr.push_str(&format!("{note}\n"));
     }
-    let run_output = RunnerOutput { exit, stdout, stderr, report: report.map(text), root: root.into() };
-    Ok((run_output, command.to_string()))
+    let run_output = RunnerOutput { exit, stdout, stderr, report: None, root: root.into() };
+    Ok((run_output, command.to_string(), place))
 }
 
 /// Ignores a report above the size limit.
-fn load_report(path: &Path, most: usize) -> Option<Vec<u8>> {
+fn load_report(path: &Path, most: usize) -> Option<String> {
     let size = std::fs::metadata(path).ok()?.len();
-    (size <= most as u64).then(|| std::fs::read(path).ok())?
+    let bytes = (size <= most as u64).then(|| std::fs::read(path).ok())??;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn with_harmless_environment(command: Command, root: &Path) -> Command {

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::command::{RunnerCommand, RunnerOutput};
+use super::conventions::RunnerConventions;
+use super::coverage_tools::{self, CoverageRun, CoverageTools};
 use super::location::find_locations;
 use super::report::{BuildProblem, TestCase, TestOutcome, TestReport};
 use super::{TestRunner, TestSelection};
@@ -22,6 +24,10 @@ impl TestRunner for Unittest {
         "python -m unittest".into()
     }
 
+    fn conventions(&self) -> Option<RunnerConventions> {
+        Some(RunnerConventions { language: "Python", framework: "unittest", test_files: "test_*.py" })
+    }
+
     fn call(&self, which: &TestSelection) -> RunnerCommand {
         let call = RunnerCommand::new(self.python.display().to_string())
             .script_option("", "unittest_report.py", SCRIPT)
@@ -33,6 +39,12 @@ impl TestRunner for Unittest {
             TestSelection::Files(files) => call.args(files.iter().map(|file| module(file))),
             TestSelection::Tests(cases) => call.args(cases.iter().map(|case| case.name.clone())),
         }
+    }
+
+    fn coverage(&self, tools: &CoverageTools<'_>) -> Result<CoverageRun, String> {
+        coverage_tools::python(tools, &self.python, |call, _| {
+            call.script_option("", "unittest_report.py", SCRIPT).args(["/dev/null"])
+        })
     }
 
     fn read(&self, run_output: &RunnerOutput) -> TestReport {

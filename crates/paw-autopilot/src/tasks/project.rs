@@ -64,15 +64,10 @@ impl TaskProject {
         TaskFile::parse(&text).map_err(|problem| unreadable(&path, problem))
     }
 
-    /// `state.json`, else git paw's own copy.
     pub fn load_state(&self) -> Result<TaskmasterState, TaskError> {
-        for path in [self.state_file(), self.files().active_tag()] {
-            if let Some(text) = files::load_text(&path)? {
-                return TaskmasterState::parse(&text)
-                    .map_err(|problem| TaskError::Unreadable { path, problem });
-            }
-        }
-        Ok(TaskmasterState::default())
+        let path = self.state_file();
+        let Some(text) = files::load_text(&path)? else { return Ok(TaskmasterState::default()) };
+        TaskmasterState::parse(&text).map_err(|problem| TaskError::Unreadable { path, problem })
     }
 
     pub fn load_settings(&self) -> Result<ProjectSettings, TaskError> {
@@ -152,15 +147,14 @@ impl TaskProject {
         })
     }
 
-    /// Makes a tag the active one and records its branch. `aside`: in git paw's own file.
+    /// Makes a tag the active one and records its branch.
     pub fn set_active_tag(
         &self,
         tag: &TagName,
         branch: Option<&str>,
-        aside: bool,
         now: Timestamp,
     ) -> Result<(), TaskError> {
-        let path = if aside { self.files().active_tag() } else { self.state_file() };
+        let path = self.state_file();
         let before = files::load_text(&path)?;
         let after = state::set_active_tag(before.as_deref(), tag, branch, now)
             .map_err(|problem| TaskError::Unreadable { path: path.clone(), problem })?;

@@ -1,5 +1,6 @@
 //! `config.json`: the project's settings. An invalid value causes a warning and the default is used.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -37,6 +38,45 @@ pub struct CoverageThresholds {
     pub branches: Option<f64>,
     pub functions: Option<f64>,
     pub statements: Option<f64>,
+}
+
+impl Default for CoverageThresholds {
+    fn default() -> Self {
+        let [lines, branches, functions, statements] = [Some(80.0); 4];
+        Self { lines, branches, functions, statements }
+    }
+}
+
+impl CoverageThresholds {
+    /// Whether a metric is required less than in `other`.
+    pub fn is_below(&self, other: &Self) -> bool {
+        self.lines < other.lines
+            || self.branches < other.branches
+            || self.functions < other.functions
+            || self.statements < other.statements
+    }
+}
+
+/// `80 % of lines, branches`; metrics with the same threshold together. Empty if all are off.
+impl fmt::Display for CoverageThresholds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let metrics = [
+            ("lines", self.lines),
+            ("branches", self.branches),
+            ("functions", self.functions),
+            ("statements", self.statements),
+        ];
+        let mut groups: Vec<(f64, Vec<&str>)> = Vec::new();
+        for (name, percent) in metrics {
+            let Some(percent) = percent else { continue };
+            match groups.iter_mut().find(|(known, _)| (known - percent).abs() < f64::EPSILON) {
+                Some((_, names)) => names.push(name),
+                None => groups.push((percent, vec![name])),
+            }
+        }
+        let shown = groups.iter().map(|(percent, names)| format!("{percent} % of {}", names.join(", ")));
+        f.write_str(&shown.collect::<Vec<_>>().join(", "))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -234,6 +274,7 @@ mod tests {
         assert_eq!(settings.branch_pattern, "task-{taskId}");
         assert_eq!(settings.co_author.as_deref(), Some("A <a@b>"));
         assert_eq!(settings.runner.as_deref(), Some("make check"));
+        assert_eq!(settings.thresholds.to_string(), "55.5 % of branches, 80 % of statements");
         let CoverageThresholds { lines, branches, functions, statements } = settings.thresholds;
         assert_eq!((lines, branches, functions, statements), (None, Some(55.5), None, Some(80.0)));
         assert_eq!(settings.pull_request.base.as_deref(), Some("develop"));

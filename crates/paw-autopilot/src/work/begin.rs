@@ -6,6 +6,7 @@ use paw_host::clock;
 use paw_host::files::Lock;
 use serde_json::json;
 
+use super::allowed;
 use super::head::current_head;
 use super::options::{Relaxation, RunOptions};
 use super::snapshot::{ChangeSnapshot, write_gitignores};
@@ -14,6 +15,7 @@ use crate::artifacts::RunDir;
 use crate::artifacts::log::counts;
 use crate::artifacts::run_dir::find_latest;
 use crate::engine::{Run, RunEvent, RunRequest, RunStage};
+use crate::runners::failure_text::what_failed;
 use crate::runners::{TestOutcome, TestReport, TestRun, TestVerdict};
 use crate::tasks::{ItemId, TaskStatus};
 
@@ -35,6 +37,11 @@ impl ActiveRun {
         give_up_unfinished(&context, &options)?;
         PauseRequest::of(&context.project).forget();
         let run = Run::new(order(plan, &options, &context), steps(plan))?;
+        let foreign_changes: Vec<String> = ChangeSnapshot::take(&context)?
+            .foreign_changes()
+            .iter()
+            .map(|path| context.shown(path))
+            .collect();
         let began = clock::now();
         let dir = RunDir::create(&context.project, began)?;
         write_gitignores(&context)?;
@@ -42,7 +49,8 @@ impl ActiveRun {
             began,
             mark: mark(&context, dir.id.as_str()),
             base: current_head(&context.git)?.1,
-            relaxed: relaxed(&context, &options)?,
+            relaxed: allowed::of_options(&context, &options, &foreign_changes),
+            dirty: !foreign_changes.is_empty(),
             options,
             ..RunNotes::default()
         };
@@ -58,7 +66,7 @@ impl ActiveRun {
     /// Runs the suite before any change. A suite that hangs or does not build cannot prove anything later.
     pub(super) fn preflight(&mut self) -> Result<(), WorkError> {
         let run = self.tester.run()?;
-        let details = json!({"testCmd": self.tester.name(), "gitClean": self.notes.relaxed.is_empty()});
+        let details = json!({"testCmd": self.tester.name(), "gitClean": !self.notes.dirty});
         match unusable(&run, self.tester.limit().as_secs()) {
             None => {
                 self.set_baseline(run.report.clone())?;
@@ -136,7 +144,7 @@ fn millis(time: std::time::Duration) -> u64 {
 }
 
 fn unusable(run: &TestRun, limit: u64) -> Option<String> {
-    let first = |text: &str| text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().to_owned();
+    let first = |text: &str| what_failed(text).unwrap_or_default();
     match run.verdict {
         TestVerdict::Passed | TestVerdict::Failures | TestVerdict::NoneRan => None,
         TestVerdict::TimedOut => Some(format!(
@@ -170,19 +178,6 @@ fn give_up_unfinished(context: &ProjectContext, options: &RunOptions) -> Result<
     stored.run.step(RunEvent::Abort)?;
     dir.write_checkpoint(&stored.run, &stored.notes)?;
     Ok(dir.log(clock::now(), "abort", json!({"status": "ok", "reason": "another run was started"}))?)
-}
-
-fn relaxed(context: &ProjectContext, options: &RunOptions) -> Result<Vec<String>, WorkError> {
-    let mut relaxed = Vec::new();
-    let foreign_changes: Vec<String> =
-        ChangeSnapshot::take(context)?.foreign_changes().iter().map(|path| context.shown(path)).collect();
-    if !foreign_changes.is_empty() {
-        relaxed.push(format!("started with uncommitted changes: {}", foreign_changes.join(", ")));
-    }
-    if options.relaxes(Relaxation::Coverage) {
-        relaxed.push("coverage below the thresholds was allowed".into());
-    }
-    Ok(relaxed)
 }
 
 fn steps(plan: &RunPlan) -> Vec<(ItemId, String)> {

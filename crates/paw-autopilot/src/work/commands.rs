@@ -11,7 +11,6 @@ use paw_host::process::Command;
 use paw_worktree::RunSandbox;
 
 use super::WorkError;
-use crate::coverage::{Coverage, PathBase, parse};
 use crate::runners::TestRunError;
 use crate::time_limit::follow_with_limit;
 
@@ -88,24 +87,16 @@ pub(super) fn run_line(
     Ok(Err(format!("'{line}' {exit}{}{last}", if last.is_empty() { "" } else { ":\n" })))
 }
 
-/// Loads the report of the coverage command: the configured file, else the first usual one. Only files newer than
-/// `since` count.
-pub(super) fn load_coverage(
-    named: Option<&Path>,
-    root: &Path,
-    since: Timestamp,
-) -> Result<Option<Coverage>, WorkError> {
+/// Loads the reports of the coverage command: the configured file, else the usual ones. Only files newer than `since`
+/// count.
+pub(super) fn load_reports(named: Option<&Path>, root: &Path, since: Timestamp) -> Vec<String> {
     let fresh = |path: &PathBuf| {
         let changed = std::fs::metadata(path).and_then(|metadata| metadata.modified());
         changed.is_ok_and(|at| Timestamp::try_from(at).is_ok_and(|at| at.as_second() >= since.as_second()))
     };
-    let path = match named {
-        Some(named) => Some(root.join(named)).filter(fresh),
-        None => PLACES.iter().map(|place| root.join(place)).find(fresh),
+    let paths: Vec<PathBuf> = match named {
+        Some(named) => vec![root.join(named)],
+        None => PLACES.iter().map(|place| root.join(place)).collect(),
     };
-    let Some(text) = path.and_then(|path| std::fs::read_to_string(path).ok()) else { return Ok(None) };
-    let module = std::fs::read_to_string(root.join("go.mod")).ok();
-    let module =
-        module.as_deref().and_then(|text| text.lines().find_map(|line| line.strip_prefix("module ")));
-    Ok(Some(parse(&text, PathBase { root, go_module: module.map(str::trim) })?))
+    paths.into_iter().filter(fresh).filter_map(|path| std::fs::read_to_string(path).ok()).collect()
 }

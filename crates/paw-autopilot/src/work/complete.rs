@@ -8,7 +8,7 @@ use super::snapshot::ChangeSnapshot;
 use super::{ActiveRun, WorkError};
 use crate::engine::{PauseReason, RunEvent, RunStage};
 use crate::evidence::{FileChange, Objection, RedJudgement, SourceKind, judge_green, judge_red};
-use crate::runners::{TestCase, TestOutcome, TestRun};
+use crate::runners::{TestCase, TestOutcome, TestReport, TestRun};
 use crate::tasks::{ItemId, TaskStatus};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,10 +46,22 @@ pub(super) struct PhaseAttempt {
     pub(super) subtask: ItemId,
     pub(super) number: u32,
     pub(super) tests: TestRun,
+    /// The baseline of a targeted run; `None` if the whole suite ran.
+    pub(super) baseline: Option<TestReport>,
     changes: Vec<FileChange>,
     /// A file that changed while the tests ran, which makes the result invalid.
     disturbed: Option<Objection>,
 }
+
+impl PhaseAttempt {
+    /// The report from before the subtask, as far as these tests ran.
+    fn baseline<'a>(&'a self, work: &'a ActiveRun) -> &'a TestReport {
+        self.baseline.as_ref().unwrap_or(&work.baseline)
+    }
+}
+
+/// A test run with its baseline, the worktree it tested, and the objection if a file changed meanwhile.
+type TestedSnapshot = ((TestRun, Option<TestReport>), ChangeSnapshot, Option<Objection>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PhaseJudgement {
@@ -72,10 +84,11 @@ impl ActiveRun {
         };
         self.require_unmoved_head()?;
         let subtask = self.run.steps[step].id.clone();
-        let (tests, snapshot, disturbed) = self.run_tests()?;
+        let (tests, snapshot, disturbed) = self.run_tests(phase)?;
+        let (tests, baseline) = tests;
         let changes = self.notes.before.changes_until(&snapshot);
         self.tested = Some(snapshot);
-        let attempt = PhaseAttempt { phase, subtask, number, tests, changes, disturbed };
+        let attempt = PhaseAttempt { phase, subtask, number, tests, baseline, changes, disturbed };
         let (judgement, unmeasured) = match phase {
             TddPhase::Red => (self.judge_red(&attempt)?, None),
             TddPhase::Green => self.judge_green(&attempt)?,
@@ -96,12 +109,25 @@ impl ActiveRun {
         Ok(AttemptResult { phase, subtask, attempt: number, judgement, files, tests, unmeasured })
     }
 
+    /// Runs the tests of the subtask, then the whole suite unless they refute the attempt already.
+    fn run_phase(
+        &mut self,
+        phase: TddPhase,
+        now: &ChangeSnapshot,
+    ) -> Result<(TestRun, Option<TestReport>), WorkError> {
+        if let Some(targeted) = self.find_refutation(phase, &self.notes.before.changes_until(now))? {
+            return Ok((targeted.tests, Some(targeted.baseline)));
+        }
+        self.check_pause()?;
+        Ok((self.tester.run()?, None))
+    }
+
     /// Runs the tests, and repeats them once if a file changed meanwhile.
-    fn run_tests(&mut self) -> Result<(TestRun, ChangeSnapshot, Option<Objection>), WorkError> {
+    fn run_tests(&mut self, phase: TddPhase) -> Result<TestedSnapshot, WorkError> {
         let mut before = ChangeSnapshot::take(&self.context)?;
         let mut is_second = false;
         loop {
-            let tests = self.tester.run()?;
+            let tests = self.run_phase(phase, &before)?;
             self.check_pause()?;
             let snapshot = ChangeSnapshot::take(&self.context)?;
             match before.find_invalidating_change(&snapshot, &self.context.rules) {
@@ -130,7 +156,7 @@ impl ActiveRun {
         };
         let red = match &attempt.disturbed {
             Some(objection) => RedJudgement::Refused(vec![objection.clone()]),
-            None => judge_red(&self.context.rules, &self.baseline, &attempt.changes, &attempt.tests),
+            None => judge_red(&self.context.rules, attempt.baseline(self), &attempt.changes, &attempt.tests),
         };
         let judgement = match &red {
             RedJudgement::Proven(_) => PhaseJudgement::Proven,
@@ -150,7 +176,7 @@ impl ActiveRun {
         };
         let mut judged = match &attempt.disturbed {
             Some(objection) => Err(vec![objection.clone()]),
-            None => judge_green(&self.context.rules, &self.baseline, red, changes, tests),
+            None => judge_green(&self.context.rules, attempt.baseline(self), red, changes, tests),
         };
         let measured =
             if judged.is_ok() { self.measure_coverage(changes)? } else { SubtaskCoverage::default() };

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use paw_host::clock;
 use paw_host::git::{Git, Repo};
+use paw_host::locks::ExcludeLock;
 use paw_host::trust::TrustSubject;
 
 use super::{ApprovalCheck, WorkError};
 use crate::evidence::FileRules;
 use crate::runners::detect::{DetectedRunner, detect, load_facts};
-use crate::runners::run::run_twice;
-use crate::runners::{TestLimits, TestRun, TestRunner, TestSelection};
+use crate::runners::run::{measure, run, run_twice};
+use crate::runners::{CoverageRun, TestLimits, TestRun, TestRunner, TestSelection};
 use crate::tasks::{ProjectSettings, TagName, TaskProject};
 
 #[derive(Debug, Clone)]
@@ -54,13 +55,22 @@ impl ProjectContext {
         Some(String::from_utf8_lossy(&std::fs::read(real).ok()?).into_owned())
     }
 
-    /// Makes a tag the active one. `state.json` belongs to another program: if it does not exist and git would list
-    /// it as new, the tag is stored elsewhere.
+    /// Makes a tag the active one in `state.json`, where other programs look for it. A new `state.json` would make the
+    /// worktree dirty, so git is told to ignore it.
     pub(super) fn remember_tag(&self, tag: &TagName, branch: &str) -> Result<(), WorkError> {
         let file = self.project.state_file();
         let ignored = || self.git.output(["check-ignore".as_ref(), "--quiet".as_ref(), file.as_os_str()]);
-        let aside = !file.exists() && !ignored()?.exit.success();
-        Ok(self.project.set_active_tag(tag, Some(branch), aside, clock::now())?)
+        if !file.exists() && !ignored()?.exit.success() {
+            let rule = format!("/{}", escaped(file.strip_prefix(&self.top).unwrap_or(&file)));
+            let block = format!("# git-paw: the active tag of other task tools\n{rule}\n");
+            ExcludeLock::wait(&self.repo.common_dir)?.add(&block, &[&rule])?;
+        }
+        Ok(self.project.set_active_tag(tag, Some(branch), clock::now())?)
+    }
+
+    /// The name of the repository's directory.
+    pub fn name(&self) -> String {
+        self.repo.root.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
     pub(super) fn has_tests_dir(&self) -> bool {
@@ -100,6 +110,14 @@ impl ProjectContext {
     }
 }
 
+/// A path as a pattern of `info/exclude`.
+fn escaped(path: &Path) -> String {
+    path.to_string_lossy()
+        .chars()
+        .flat_map(|c| "*?[\\".contains(c).then_some('\\').into_iter().chain([c]))
+        .collect()
+}
+
 /// Runs the tests of a project.
 #[derive(Debug)]
 pub struct Tester {
@@ -127,6 +145,26 @@ impl Tester {
 
     pub fn limit(&self) -> Duration {
         self.limits.time
+    }
+
+    pub(super) fn adapter(&self) -> &dyn TestRunner {
+        self.adapter.as_ref()
+    }
+
+    /// Runs the whole suite to measure coverage. Returns the reports, or why there are none.
+    pub(super) fn measure(&self, coverage: &CoverageRun) -> Result<Result<Vec<String>, String>, WorkError> {
+        Ok(measure(self.mark.as_deref(), coverage, &self.root, self.limits)?)
+    }
+
+    /// Runs the tests of these files, and failed ones a second time if `twice`. `None` if the runner cannot select
+    /// them.
+    pub(super) fn run_files(&self, files: &[PathBuf], twice: bool) -> Result<Option<TestRun>, WorkError> {
+        let which = TestSelection::Files(files.to_vec());
+        if files.is_empty() || self.adapter.call(&which) == self.adapter.call(&TestSelection::All) {
+            return Ok(None);
+        }
+        let run = if twice { run_twice } else { run };
+        Ok(Some(run(self.mark.as_deref(), self.adapter.as_ref(), &self.root, &which, self.limits)?))
     }
 
     /// Runs the whole suite, and failed tests a second time.

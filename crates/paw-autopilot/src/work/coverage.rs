@@ -1,4 +1,4 @@
-//! Coverage of the lines a subtask changed, if the project measures coverage.
+//! The coverage gate: how coverage is measured, and the lines a subtask changed.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,34 +7,71 @@ use paw_core::paths::TaskmasterDir;
 use paw_host::{clock, files};
 use serde_json::json;
 
-use super::commands::{load_coverage, run_line};
+use super::commands::{load_reports, run_line};
 use super::finish::FinalCommands;
 use super::options::Relaxation;
 use super::snapshot::ChangeSnapshot;
-use super::{ActiveRun, WorkError};
-use crate::coverage::Coverage;
+use super::{ActiveRun, ProjectContext, WorkError};
 use crate::coverage::added_lines::added_lines;
 use crate::coverage::changed_lines::{ChangedLines, LineRanges, changed_lines};
+use crate::coverage::{Coverage, CoverageError, PathBase, parse};
 use crate::evidence::{FileChange, Objection, SourceKind};
-use crate::runners::SourceLocation;
+use crate::runners::{CoverageRun, CoverageTools, SourceLocation, TestRunner};
 
-/// The approved coverage command.
+/// What measures coverage.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CoverageCommand {
-    command: String,
-    report: Option<PathBuf>,
-    /// Fail if coverage cannot be measured.
-    required: bool,
+enum CoverageSource {
+    /// A command that the user configured or approved, and its report.
+    Command { line: String, report: Option<PathBuf> },
+    /// The project's test runner.
+    Runner(CoverageRun),
 }
 
-impl CoverageCommand {
-    pub fn of(commands: &FinalCommands) -> Option<Self> {
-        Some(Self {
-            command: commands.coverage.clone()?,
-            report: commands.coverage_report.clone(),
-            required: commands.coverage_required,
-        })
+/// The coverage gate of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CoverageGate {
+    /// What measures coverage, or why it is not measured.
+    source: Result<CoverageSource, String>,
+    thresholds: String,
+    /// Fail if coverage cannot be measured.
+    pub required: bool,
+}
+
+impl CoverageGate {
+    /// A configured command measures coverage, else the test runner, if it can and a threshold is set.
+    pub fn of(context: &ProjectContext, runner: &dyn TestRunner, commands: &FinalCommands) -> Self {
+        let thresholds = context.settings.thresholds.to_string();
+        let tools = CoverageTools { root: &context.project.root, search_path: &context.search_path };
+        let source = match &commands.coverage {
+            Some(line) => {
+                Ok(CoverageSource::Command { line: line.clone(), report: commands.coverage_report.clone() })
+            }
+            None if thresholds.is_empty() => {
+                Err("all test.coverageThresholds in .taskmaster/config.json are off".to_owned())
+            }
+            None => runner.coverage(&tools).map(CoverageSource::Runner),
+        };
+        Self { source, thresholds, required: commands.coverage_required }
     }
+
+    /// `80 % of lines, measured by coverage.py`, or why there is no gate.
+    pub fn words(&self) -> Result<String, &str> {
+        let tool = match self.source.as_ref().map_err(String::as_str)? {
+            CoverageSource::Command { line, .. } => format!("'{line}'"),
+            CoverageSource::Runner(run) => run.tool.to_owned(),
+        };
+        let thresholds = if self.thresholds.is_empty() { "no thresholds" } else { &self.thresholds };
+        Ok(format!("{thresholds}, measured by {tool}"))
+    }
+}
+
+/// The result of a measurement.
+pub(super) enum CoverageResult {
+    Measured(Coverage),
+    /// Why coverage is unknown.
+    Unknown(String),
+    /// The configured command failed.
+    Failed(String),
 }
 
 /// The coverage of one subtask.
@@ -47,38 +84,62 @@ pub(super) struct SubtaskCoverage {
 }
 
 impl ActiveRun {
-    /// Measures the changed lines of each subtask from now on, if the project configures a command.
+    /// Measures the changed lines of each subtask from now on, if there is a gate.
     pub fn set_coverage_command(&mut self, commands: &FinalCommands) {
-        self.measuring = CoverageCommand::of(commands);
+        self.gate = Some(CoverageGate::of(&self.context, self.tester.adapter(), commands));
+    }
+
+    pub fn coverage_gate(&self) -> Option<&CoverageGate> {
+        self.gate.as_ref()
     }
 
     pub(super) fn is_coverage_required(&self) -> bool {
-        self.measuring.as_ref().is_some_and(|measuring| measuring.required)
+        self.gate.as_ref().is_some_and(|gate| gate.required)
     }
 
-    /// Measures the changed lines of a subtask. Empty if the project does not require it.
+    /// Measures the coverage of the whole suite.
+    pub(super) fn measure(&self) -> Result<CoverageResult, WorkError> {
+        let (root, since, mark) = (&self.context.project.root, clock::now(), self.notes.tests_mark());
+        let (tool, texts) = match self.gate.as_ref().map(|gate| &gate.source) {
+            None => return Ok(CoverageResult::Unknown("no coverage gate".into())),
+            Some(Err(why)) => return Ok(CoverageResult::Unknown(why.clone())),
+            Some(Ok(CoverageSource::Command { line, report })) => {
+                if let Err(why) = run_line(line, root, &mark, self.tester.limit())? {
+                    return Ok(CoverageResult::Failed(why));
+                }
+                (line.as_str(), load_reports(report.as_deref(), root, since))
+            }
+            Some(Ok(CoverageSource::Runner(run))) => match self.tester.measure(run)? {
+                Ok(texts) => (run.tool, texts),
+                Err(why) => return Ok(CoverageResult::Unknown(why)),
+            },
+        };
+        if texts.is_empty() {
+            return Ok(CoverageResult::Unknown(format!("'{tool}' wrote no report")));
+        }
+        Ok(match parse_reports(&texts, &self.context) {
+            Ok(coverage) => CoverageResult::Measured(coverage),
+            Err(error) => CoverageResult::Unknown(error.to_string()),
+        })
+    }
+
+    /// Measures the changed lines of a subtask. Empty without a gate.
     pub(super) fn measure_coverage(&mut self, changes: &[FileChange]) -> Result<SubtaskCoverage, WorkError> {
-        let Some(measuring) = self.measuring.clone() else { return Ok(SubtaskCoverage::default()) };
+        let Some(gate) = &self.gate else { return Ok(SubtaskCoverage::default()) };
         let Some(wanted) = self.context.settings.thresholds.lines else {
             return Ok(SubtaskCoverage::default());
         };
         let written = self.written_lines(changes);
-        if written.is_empty() || self.notes.options.relaxes(Relaxation::Coverage) {
+        let relaxed = self.notes.options.relaxes(Relaxation::Coverage);
+        if written.is_empty() || relaxed || (gate.source.is_err() && !gate.required) {
             return Ok(SubtaskCoverage::default());
         }
         let unknown = |why: String| Ok(SubtaskCoverage { unknown: Some(why), ..SubtaskCoverage::default() });
-        let (root, since) = (self.context.project.root.clone(), clock::now());
-        let ran = run_line(&measuring.command, &root, &self.notes.tests_mark(), self.tester().limit())?;
-        let loaded = load_coverage(measuring.report.as_deref(), &root, since);
+        let measured = self.measure()?;
         self.move_stray_files()?;
-        if let Err(why) = ran {
-            return unknown(why);
-        }
-        let coverage = match loaded {
-            Ok(Some(coverage)) => coverage,
-            Ok(None) => return unknown(format!("'{}' wrote no report", measuring.command)),
-            Err(WorkError::Coverage(error)) => return unknown(error.to_string()),
-            Err(error) => return Err(error),
+        let coverage = match measured {
+            CoverageResult::Measured(coverage) => coverage,
+            CoverageResult::Unknown(why) | CoverageResult::Failed(why) => return unknown(why),
         };
         if coverage.files.is_empty() {
             return unknown("the report has no line data".to_owned());
@@ -127,6 +188,21 @@ impl ActiveRun {
         });
         lines.collect()
     }
+}
+
+/// Reads the reports of one measurement.
+fn parse_reports(texts: &[String], context: &ProjectContext) -> Result<Coverage, CoverageError> {
+    let root = &context.project.root;
+    let module = std::fs::read_to_string(root.join("go.mod")).ok();
+    let module =
+        module.as_deref().and_then(|text| text.lines().find_map(|line| line.strip_prefix("module ")));
+    let base = PathBase {
+        root,
+        go_module: module.map(str::trim),
+        is_file: &|path| root.join(path).is_file(),
+        is_test: &|path| context.rules.kind(path) == SourceKind::Test,
+    };
+    texts.iter().try_fold(Coverage::default(), |all, text| Ok(all.or(parse(text, base)?)))
 }
 
 /// The objection to uncovered lines. Files that the report does not list are ignored.

@@ -6,18 +6,18 @@ use paw_host::clock;
 use serde_json::json;
 
 pub use super::commands::FinalCommands;
-use super::commands::{load_coverage, run_line};
+use super::commands::run_line;
 use super::commit::commit_paths;
+use super::coverage::CoverageResult;
 use super::head::current_head;
 use super::options::Relaxation;
 use super::snapshot::{ChangeSnapshot, is_own_file};
 use super::{ActiveRun, WorkError};
 use crate::artifacts::log::counts;
 use crate::artifacts::manifest::CoveragePercents;
-use crate::artifacts::pull_request;
+use crate::artifacts::pull_request::{self, PullRequestFacts};
 use crate::artifacts::results::{TestResult, TestRunKind};
-use crate::coverage::Coverage;
-use crate::coverage::gate::{ThresholdResult, ThresholdStatus, judge};
+use crate::coverage::gate::{ThresholdResult, judge, missed};
 use crate::engine::{RunEvent, RunStage};
 use crate::runners::{TestOutcome, TestRun, TestVerdict};
 
@@ -27,6 +27,8 @@ pub struct FinalResult {
     pub tests: TestRun,
     /// `None` if coverage was not measured.
     pub coverage: Option<Vec<ThresholdResult>>,
+    /// Why coverage was not measured.
+    pub unmeasured: Option<String>,
     /// The commit with the formatter's changes.
     pub formatted: Option<String>,
     /// Uncommitted files: tests for behaviour that already existed.
@@ -55,7 +57,22 @@ impl ActiveRun {
         let tests = self.tester.run()?;
         self.check_pause()?;
         failed = failed.or_else(|| self.new_failures(&tests));
-        let coverage = if failed.is_none() { self.measure(commands, &mut failed)? } else { None };
+        self.set_coverage_command(commands);
+        let mut unmeasured = None;
+        let measured = if failed.is_none() { Some(self.measure()?) } else { None };
+        let coverage = match measured {
+            Some(CoverageResult::Measured(coverage)) => Some(coverage),
+            Some(CoverageResult::Failed(why)) => {
+                failed = Some(why);
+                None
+            }
+            Some(CoverageResult::Unknown(why)) => {
+                failed = commands.coverage_required.then(|| format!("coverage is required: {why}"));
+                unmeasured = Some(why);
+                None
+            }
+            None => None,
+        };
         self.check_pause()?;
         let judged = coverage.as_ref().map(|coverage| judge(coverage, &self.context.settings.thresholds));
         if let Some(missed) = judged.as_deref().and_then(missed)
@@ -78,14 +95,14 @@ impl ActiveRun {
             fields["error"] = json!(why);
         }
         self.log("finalize", fields)?;
-        self.write_body(&tests)?;
+        self.write_body(&tests, judged.as_deref(), unmeasured.as_deref())?;
         self.notes.last_error.clone_from(&failed);
         self.apply(match failed.clone() {
             None => RunEvent::FinalPassed,
             Some(why) => RunEvent::FinalFailed { why },
         })?;
         let uncommitted = self.uncommitted()?;
-        Ok(FinalResult { tests, coverage: judged, formatted, uncommitted, failed })
+        Ok(FinalResult { tests, coverage: judged, unmeasured, formatted, uncommitted, failed })
     }
 
     /// Tests that failed before the run may still fail.
@@ -102,24 +119,6 @@ impl ActiveRun {
         let new: Vec<&str> =
             tests.report.names(TestOutcome::Failed).into_iter().filter(|name| !old(name)).collect();
         (!new.is_empty()).then(|| format!("failing: {}", new.join(", ")))
-    }
-
-    fn measure(
-        &self,
-        commands: &FinalCommands,
-        failed: &mut Option<String>,
-    ) -> Result<Option<Coverage>, WorkError> {
-        let Some(line) = &commands.coverage else { return Ok(None) };
-        let (root, since) = (&self.context.project.root, clock::now());
-        if let Err(why) = run_line(line, root, &self.notes.tests_mark(), self.tester.limit())? {
-            *failed = Some(why);
-            return Ok(None);
-        }
-        let coverage = load_coverage(commands.coverage_report.as_deref(), root, since)?;
-        if coverage.is_none() && commands.coverage_required {
-            *failed = Some(format!("coverage is required, but '{line}' wrote no report"));
-        }
-        Ok(coverage)
     }
 
     /// Tracked files changed since `earlier`, without files the user changed.
@@ -146,18 +145,24 @@ impl ActiveRun {
         Ok(Some(sha))
     }
 
-    fn write_body(&self, tests: &TestRun) -> Result<(), WorkError> {
+    fn write_body(
+        &self,
+        tests: &TestRun,
+        judged: Option<&[ThresholdResult]>,
+        unmeasured: Option<&str>,
+    ) -> Result<(), WorkError> {
         let template = match &self.context.settings.pull_request.body_template {
             Some(path) => self.context.load_inside(path),
             None => None,
         };
-        let coverage = self.notes.coverage.as_ref();
-        let mut body = pull_request::body(&self.run, Some(&tests.report), coverage, template.as_deref());
-        if !self.notes.relaxed.is_empty() {
-            body.push_str("\n## Allowed by --force\n\n");
-            body.extend(self.notes.relaxed.iter().map(|line| format!("- {line}\n")));
-        }
-        Ok(self.dir.write_pull_request(&body)?)
+        let facts = PullRequestFacts {
+            suite: Some(tests),
+            baseline: Some(&self.baseline),
+            coverage: self.notes.coverage.as_ref(),
+            unmeasured,
+            allowed: &self.allowances(judged, unmeasured),
+        };
+        Ok(self.dir.write_pull_request(&pull_request::body(&self.run, &facts, template.as_deref()))?)
     }
 
     fn uncommitted(&self) -> Result<Vec<String>, WorkError> {
@@ -167,16 +172,4 @@ impl ActiveRun {
         let left = left.filter(|entry| !known.contains(&entry.path.as_path()) && !is_own_file(&entry.path));
         Ok(left.map(|entry| self.context.shown(&entry.path)).collect())
     }
-}
-
-/// Describes the missed thresholds.
-fn missed(judged: &[ThresholdResult]) -> Option<String> {
-    let missed: Vec<String> = judged
-        .iter()
-        .filter(|judged| judged.status == ThresholdStatus::Missed)
-        .map(|judged| {
-            format!("{} {:.1} % of {} %", judged.metric, judged.percent.unwrap_or_default(), judged.wanted)
-        })
-        .collect();
-    (!missed.is_empty()).then(|| format!("coverage is too low: {}", missed.join(", ")))
 }

@@ -1,5 +1,9 @@
 //! The next unit of work, with its context.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -8,6 +12,9 @@ use super::{ActiveRun, WorkError};
 use crate::engine::pause::headline;
 use crate::engine::view::{RunStatusView, next_action, status};
 use crate::engine::{RunAction, RunStage};
+use crate::evidence::SourceKind;
+use crate::evidence::test_code::is_code;
+use crate::runners::{TestCase, TestConventions};
 use crate::tasks::model::{list_field, text_field};
 use crate::tasks::project::{require_item, require_tag};
 use crate::tasks::{ItemId, Subtask, Task};
@@ -55,6 +62,15 @@ impl ActiveRun {
             "files": files,
             "objections": self.notes.objections.iter().map(ToString::to_string).collect::<Vec<_>>(),
         });
+        if let Some(conventions) = self.conventions()? {
+            context["language"] = json!(conventions.language);
+            context["framework"] = json!(conventions.framework);
+            context["testFileConvention"] = json!(conventions.test_files);
+        }
+        if !self.notes.failing.is_empty() {
+            let failure = |case: &TestCase| json!({"test": case.name, "error": case.error()});
+            context["failures"] = self.notes.failing.iter().map(failure).collect();
+        }
         if let RunStage::Green { red, .. } = &self.run.stage {
             context["failingTests"] = json!(red.tests);
             context["unbuiltFiles"] = json!(red.files);
@@ -66,6 +82,18 @@ impl ActiveRun {
             fields.retain(|_, value| !value.is_null());
         }
         Ok(context)
+    }
+
+    /// How the project's tests are written, if its runner is known.
+    pub fn conventions(&self) -> Result<Option<TestConventions>, WorkError> {
+        let Some(runner) = self.tester.adapter().conventions() else { return Ok(None) };
+        let listing = self.context.git.run(["ls-files", "-z"])?;
+        let paths = listing.split(|byte| *byte == 0).map(|path| Path::new(OsStr::from_bytes(path)));
+        let tests = paths.filter(|path| is_code(path) && self.context.rules.kind(path) == SourceKind::Test);
+        let tests: Vec<PathBuf> = tests.map(Path::to_path_buf).collect();
+        let (settings, root) = (&self.context.settings, &self.context.project.root);
+        let typed = root.join("tsconfig.json").is_file();
+        Ok(Some(TestConventions::new(runner, settings.test_pattern.as_deref(), &tests, typed)))
     }
 
     /// Suggested paths for a subtask's tests and code.

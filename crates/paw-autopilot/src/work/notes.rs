@@ -22,6 +22,9 @@ pub struct RunNotes {
     pub mark: String,
     /// The commit the branch started from.
     pub base: String,
+    /// There were uncommitted changes when the run began.
+    #[serde(default)]
+    pub dirty: bool,
     /// The worktree when the current subtask began.
     #[serde(default)]
     pub before: ChangeSnapshot,

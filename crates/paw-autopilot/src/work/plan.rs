@@ -10,11 +10,12 @@ use serde::Serialize;
 
 use checks::PlanChecks;
 
+use super::finish::FinalCommands;
 use super::head::current_head;
 use super::options::{Relaxation, RunOptions};
 use super::snapshot::ChangeSnapshot;
 use super::task_files::{files_of, tests_for};
-use super::{ProjectContext, WorkError};
+use super::{CoverageGate, ProjectContext, WorkError};
 use crate::branch::choose_branch;
 use crate::message::CommitMessage;
 use crate::scope::scope;
@@ -44,6 +45,14 @@ pub struct PlannedStep {
     pub commit: String,
 }
 
+/// Whether the run has a coverage gate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CoveragePlan {
+    pub gate: bool,
+    /// What is required and what measures it, or why there is no gate.
+    pub words: String,
+}
+
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunPlan {
@@ -60,6 +69,7 @@ pub struct RunPlan {
     pub base: Option<String>,
     pub remote: Option<String>,
     pub checks: Vec<PlanCheck>,
+    pub coverage: CoveragePlan,
     pub subtasks: Vec<PlannedStep>,
     /// The task has no subtasks yet and must be expanded first.
     pub needs_subtasks: bool,
@@ -80,7 +90,12 @@ impl RunPlan {
 }
 
 /// `tools`: required programs besides git, such as the executor.
-pub fn plan(context: &ProjectContext, options: &RunOptions, tools: &[String]) -> Result<RunPlan, WorkError> {
+pub fn plan(
+    context: &ProjectContext,
+    options: &RunOptions,
+    tools: &[String],
+    commands: &FinalCommands,
+) -> Result<RunPlan, WorkError> {
     if !context.settings.enabled {
         return Err(WorkError::Off);
     }
@@ -98,12 +113,14 @@ pub fn plan(context: &ProjectContext, options: &RunOptions, tools: &[String]) ->
         .map(|path| context.shown(path))
         .collect::<Vec<_>>();
     checks.tree(&foreign_changes, !context.settings.require_clean_tree || options.relaxes(Relaxation::Dirty));
+    let mut coverage = CoveragePlan { gate: false, words: "there is no test command".into() };
     let (test_command, subject) = match context.detect(options.runner.as_deref()) {
         Ok((detected, subject)) => {
             let also = detected.others.join(", ");
             let also =
                 if also.is_empty() { also } else { format!(" (also found: {also}; --runner chooses)") };
             checks.add(true, true, format!("Test command detected: {}{also}", detected.adapter.name()));
+            coverage = checks.coverage(&CoverageGate::of(context, detected.adapter.as_ref(), commands));
             (Some(detected.adapter.name()), subject)
         }
         Err(WorkError::Detect(error)) => {
@@ -118,7 +135,8 @@ pub fn plan(context: &ProjectContext, options: &RunOptions, tools: &[String]) ->
     let picked = choose_branch(&context.settings.branch_pattern, &tag, &task.id, &task.title, &existing)?;
     let on_branch_already = current.as_ref() == Some(&picked.branch);
     let default_branch = context.git.find_default_branch()?;
-    checks.branch(current.as_ref(), &commit, &picked.branch, existing.contains(&picked.branch));
+    let exists = existing.contains(&picked.branch);
+    checks.branch(current.as_ref(), &commit, &picked.branch, exists, default_branch.as_ref());
     let remote = find_remote(context)?;
     if options.push && remote.is_none() {
         checks.add(
@@ -145,6 +163,7 @@ pub fn plan(context: &ProjectContext, options: &RunOptions, tools: &[String]) ->
         default_branch,
         remote,
         checks: checks.0,
+        coverage,
         subtasks: planned,
         needs_subtasks: task.subtasks.is_empty(),
         subject,

@@ -11,7 +11,7 @@ use crate::artifacts::log::counts;
 use crate::artifacts::results::{TestResult, TestRunKind};
 use crate::coverage::Coverage;
 use crate::evidence::Objection;
-use crate::runners::{TestOutcome, TestRun};
+use crate::runners::{TestCase, TestRun};
 
 impl ActiveRun {
     /// Writes the test result and a log line.
@@ -21,7 +21,7 @@ impl ActiveRun {
         judgement: &PhaseJudgement,
         coverage: Option<&Coverage>,
     ) -> Result<(), WorkError> {
-        let PhaseAttempt { phase, subtask, number, tests, .. } = attempt;
+        let PhaseAttempt { phase, subtask, number, tests, baseline, .. } = attempt;
         let attempt = *number;
         let proven = !matches!(judgement, PhaseJudgement::Refused(_));
         let occasion = match phase {
@@ -33,6 +33,9 @@ impl ActiveRun {
         self.notes.last_result = path.strip_prefix(self.dir.path()).ok().map(Path::to_path_buf);
         let mut fields = json!({"subtask": subtask.to_string(), "status": if proven { "ok" } else { "error" },
             "tests": counts(&tests.report), "attempts": attempt});
+        if baseline.is_some() {
+            fields["targeted"] = json!(true);
+        }
         match judgement {
             PhaseJudgement::Proven => {}
             PhaseJudgement::AlreadyGreen { settled } => {
@@ -54,19 +57,8 @@ impl ActiveRun {
     }
 }
 
-/// The message of the first failing test, else the first objection.
+/// What failed in the first failing test, else the first objection.
 pub(super) fn last_error(tests: &TestRun, objections: &[Objection]) -> Option<String> {
-    let failing = tests.report.cases.iter().filter(|case| case.outcome == TestOutcome::Failed);
-    let message = failing.filter_map(|case| case.message.as_deref()).find_map(most_useful_line);
+    let message = tests.report.failed().find_map(TestCase::error);
     message.or_else(|| objections.first().map(ToString::to_string))
-}
-
-/// The most useful line of a message: the last one of a traceback, else the first.
-fn most_useful_line(message: &str) -> Option<String> {
-    let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
-    if message.starts_with("Traceback") {
-        lines.next_back().map(str::to_owned)
-    } else {
-        lines.next().map(str::to_owned)
-    }
 }

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::begin::take_lock;
 use super::commit::PendingCommit;
+use super::finish::FinalCommands;
 use super::head::current_head;
 use super::options::{Relaxation, RunOptions};
 use super::plan::plan;
@@ -31,7 +32,7 @@ impl ActiveRun {
     }
 
     /// Resumes a run: kills leftover processes, checks that branch, HEAD and task are unchanged, and continues.
-    /// Attempts start at zero, and the tests run first.
+    /// Attempts start again, and files written meanwhile are tested first.
     pub fn resume(context: ProjectContext, approves: ApprovalCheck<'_>) -> Result<Self, WorkError> {
         let mut work = Self::load(context, approves)?;
         work.pause.forget();
@@ -51,6 +52,7 @@ impl ActiveRun {
         } else {
             work.accept_task_edits()?;
         }
+        work.skip_tests_of_nothing()?;
         work.save()?;
         if work.run.stage == RunStage::Preflight {
             work.preflight()?;
@@ -59,7 +61,7 @@ impl ActiveRun {
             let mut options = work.notes.options.clone();
             options.task = Some(work.run.request.task.to_string());
             options.tag = Some(work.run.request.tag.to_string());
-            let plan = plan(&work.context, &options, &[])?;
+            let plan = plan(&work.context, &options, &[], &FinalCommands::default())?;
             let problems = plan.problems();
             if !problems.is_empty() {
                 return Err(WorkError::NotReady(problems));
@@ -67,6 +69,17 @@ impl ActiveRun {
             work.make_branch(&plan)?;
         }
         Ok(work)
+    }
+
+    /// Testing first is for files that were written meanwhile. Without any, the next step is to write them.
+    fn skip_tests_of_nothing(&mut self) -> Result<(), WorkError> {
+        let changes = self.changes()?;
+        match &mut self.run.stage {
+            RunStage::Red { attempt: attempt @ 0, .. } if changes.is_empty() => *attempt = 1,
+            RunStage::Green { attempt: attempt @ 0, red, .. } if changes == red.changes => *attempt = 1,
+            _ => {}
+        }
+        Ok(())
     }
 
     /// The options of the current run.

@@ -1,6 +1,7 @@
 //! Real test runners in fixture projects. A runner that is not installed is skipped by name.
 
 mod cargo;
+mod coverage;
 mod detection;
 mod go;
 mod javascript;

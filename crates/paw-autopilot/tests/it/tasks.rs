@@ -115,8 +115,8 @@ fn the_active_tag_follows_the_branch() {
     assert_eq!(project.resolve_tag(None, None, None).unwrap().as_str(), "master");
     let now = "2026-01-02T03:04:05Z".parse().unwrap();
     let tag = TagName::new("analytics").unwrap();
-    project.set_active_tag(&tag, Some("analytics/task-42-x"), false, now).unwrap();
-    project.set_active_tag(&TagName::master(), None, false, now).unwrap();
+    project.set_active_tag(&tag, Some("analytics/task-42-x"), now).unwrap();
+    project.set_active_tag(&TagName::master(), None, now).unwrap();
     assert_eq!(project.resolve_tag(None, None, None).unwrap().as_str(), "master");
     assert_eq!(project.resolve_tag(None, None, Some("analytics/task-42-x")).unwrap(), tag);
 }

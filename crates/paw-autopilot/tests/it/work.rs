@@ -64,7 +64,7 @@ fn options() -> RunOptions {
 impl World {
     fn begin(&self) -> ActiveRun {
         let context = context(&self.repo.root);
-        let plan = plan(&context, &options(), &[]).unwrap();
+        let plan = plan(&context, &options(), &[], &FinalCommands::default()).unwrap();
         assert_eq!(plan.problems(), [""; 0]);
         ActiveRun::begin(context, &plan, options(), &yes).unwrap()
     }
@@ -131,7 +131,11 @@ fn run_pauses_when_every_attempt_writes_nothing() {
     assert!(matches!(work.complete(), Err(WorkError::Paused(_))));
     drop(work);
     let work = ActiveRun::resume(context(&world.repo.root), &yes).unwrap();
-    assert_eq!(work.run.action(), RunAction::RunTests);
+    assert_eq!(work.run.action(), RunAction::WriteTests { insist: false }, "there is nothing to test");
+    drop(work);
+    world.repo.write("test_new.py", TEST);
+    let work = ActiveRun::resume(context(&world.repo.root), &yes).unwrap();
+    assert_eq!(work.run.action(), RunAction::RunTests, "a test was written by hand");
 }
 
 #[test]
@@ -183,7 +187,7 @@ fn green_refuses_changes_to_the_test_script() {
     world.repo.commit_file("run.sh", "python3 -B -m unittest\n", "how tests are run");
     let options = RunOptions { runner: Some("sh run.sh".into()), ..options() };
     let context = context(&world.repo.root);
-    let plan = plan(&context, &options, &[]).unwrap();
+    let plan = plan(&context, &options, &[], &FinalCommands::default()).unwrap();
     let mut work = ActiveRun::begin(context, &plan, options, &yes).unwrap();
     world.repo.write("test_new.py", TEST);
     assert_eq!(work.complete().unwrap().judgement, PhaseJudgement::Proven);
@@ -220,7 +224,7 @@ fn unfinished_run_is_abandoned_only_with_force() {
     drop(world.begin());
     let context = || context(&world.repo.root);
     let begin = |options: RunOptions| {
-        let plan = plan(&context(), &options, &[]).unwrap();
+        let plan = plan(&context(), &options, &[], &FinalCommands::default()).unwrap();
         ActiveRun::begin(context(), &plan, options, &yes)
     };
     assert!(matches!(begin(options()), Err(WorkError::Unfinished { .. })));

@@ -60,11 +60,6 @@ impl TaskmasterDir {
         self.dir.join(Self::STATE)
     }
 
-    /// The active tag, if `state.json` would be a new untracked file.
-    pub fn active_tag(&self) -> PathBuf {
-        self.state().join("active-tag.json")
-    }
-
     /// Held by the running run.
     pub fn run_lock(&self) -> PathBuf {
         self.state().join("run.lock")

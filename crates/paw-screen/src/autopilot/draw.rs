@@ -94,7 +94,8 @@ fn list(state: &NavigatorState, width: usize, room: usize) -> Vec<Line<'static>>
             None => task_line(state, task, state.open.contains(&row.key)),
             Some(subtask) => {
                 let here = runs_here(state, |run| run.subtask.as_deref() == Some(&subtask.id));
-                item(state, "     ", &subtask.id, &subtask.status, &subtask.title, here)
+                let label = (&subtask.status, subtask.priority.as_ref());
+                item(state, "     ", &subtask.id, label, &subtask.title, here)
             }
         };
         lines.push(if index == selected { line.style(Modifier::REVERSED) } else { line });
@@ -124,14 +125,14 @@ fn task_line(state: &NavigatorState, task: &TaskView, open: bool) -> Line<'stati
         (false, false) => pick(state.theme, " ▸ ", " + "),
     };
     let here = !open && runs_here(state, |run| run.task == task.id);
-    item(state, marker, &task.id, &task.status, &task.title, here)
+    item(state, marker, &task.id, (&task.status, task.priority.as_ref()), &task.title, here)
 }
 
 fn item(
     state: &NavigatorState,
     marker: &str,
     id: &str,
-    status: &StatusLabel,
+    (status, priority): (&StatusLabel, Option<&Text>),
     title: &Text,
     here: bool,
 ) -> Line<'static> {
@@ -139,8 +140,11 @@ fn item(
     let mut spans = vec![
         Span::raw(format!("{marker}{id} ")),
         Span::styled(format!("[{}]", status.text), category(state.theme, status.category)),
-        Span::raw(format!(" {title}")),
     ];
+    spans.extend(
+        priority.map(|priority| Span::styled(format!(" {priority}"), urgency(state.theme, priority))),
+    );
+    spans.push(Span::raw(format!(" {title}")));
     if here {
         spans.insert(2, Span::styled(pick(state.theme, " ◀", " <"), paint(state.theme, Color::Cyan)));
     }
@@ -206,6 +210,14 @@ fn bottom(state: &NavigatorState, width: usize, height: usize) -> Vec<Line<'stat
         lines.push(Line::styled(format!(" {more}"), dim()));
     }
     lines
+}
+
+fn urgency(theme: Theme, priority: &Text) -> Style {
+    match priority.as_str() {
+        "critical" => paint(theme, Color::Red),
+        "high" => paint(theme, Color::Yellow),
+        _ => dim(),
+    }
 }
 
 fn category(theme: Theme, category: TaskStatusKind) -> Style {

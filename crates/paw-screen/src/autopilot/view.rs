@@ -30,6 +30,8 @@ pub struct TaskView {
     pub id: String,
     pub title: Text,
     pub status: StatusLabel,
+    /// As it is stored; a task without one counts as medium.
+    pub priority: Option<Text>,
     pub subtasks: Vec<SubtaskView>,
 }
 
@@ -39,6 +41,7 @@ pub struct SubtaskView {
     pub id: String,
     pub title: Text,
     pub status: StatusLabel,
+    pub priority: Option<Text>,
 }
 
 /// A status as it is stored, and its meaning.

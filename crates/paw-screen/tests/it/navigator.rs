@@ -27,9 +27,10 @@ fn task(id: &str, status: &str, title: &str, subtasks: &[(&str, &str)]) -> TaskV
         id: format!("{id}.{}", at + 1),
         title: (*title).into(),
         status: word(status),
+        priority: None,
     };
     let subtasks = subtasks.iter().enumerate().map(subtask).collect();
-    TaskView { id: id.to_owned(), title: title.into(), status: word(status), subtasks }
+    TaskView { id: id.to_owned(), title: title.into(), status: word(status), priority: None, subtasks }
 }
 
 fn tag(name: &str, tasks: Vec<TaskView>) -> TagView {
@@ -314,4 +315,14 @@ proptest! {
             prop_assert!(screen.lines().all(|line| width(line) <= usize::from(columns) && !line.contains(char::is_control)));
         }
     }
+}
+
+#[test]
+fn navigator_shows_the_priority_of_tasks() {
+    let mut view = view();
+    view.tags[1].tasks[1].priority = Some("critical".into());
+    view.tags[1].tasks[2].priority = Some("low".into());
+    let drawn = screen(&shown(view), 60, 18);
+    assert!(drawn.contains("42 [in-progress] critical User metrics"), "{drawn}");
+    assert!(drawn.contains("43 [pending] low Export") && drawn.contains("41 [done] Login"), "{drawn}");
 }

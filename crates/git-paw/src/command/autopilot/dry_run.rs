@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use paw_autopilot::executor::ExecutorError;
+use paw_autopilot::work::finish::FinalCommands;
 use paw_autopilot::work::plan::PlannedStep;
 use paw_autopilot::work::{self, PlanCheck, ProjectContext, RunOptions, RunPlan};
 use paw_core::PawError;
@@ -29,7 +30,8 @@ pub(super) fn run(
         Err(_) => Vec::new(),
     };
     let options = args.options(site);
-    let mut plan = work::plan(site, &options, &tools)?;
+    let commands = FinalCommands::from(config);
+    let mut plan = work::plan(site, &options, &tools, &commands)?;
     // The list of tools already names a missing program.
     if let Err(error) = executor
         && !matches!(error, ExecutorError::NotInstalled(_))
@@ -46,7 +48,7 @@ pub(super) fn run(
             .output
             .document(&json!({"dryRun": true, "plan": plan, "ready": plan.problems().is_empty()}))?;
     } else {
-        show(&plan, &options, args, context)?;
+        show(&plan, &options, &commands, args, context)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -54,6 +56,7 @@ pub(super) fn run(
 fn show(
     plan: &RunPlan,
     options: &RunOptions,
+    commands: &FinalCommands,
     args: &AutopilotArgs,
     context: &Context,
 ) -> Result<(), PawError> {
@@ -81,7 +84,7 @@ fn show(
     for (step, number) in plan.subtasks.iter().zip(1..) {
         subtask(step, number, context)?;
     }
-    finalization(plan, options, args, context)?;
+    finalization(plan, options, commands, args, context)?;
     output.say("Run without --dry-run to execute.")
 }
 
@@ -104,12 +107,21 @@ fn subtask(step: &PlannedStep, number: usize, context: &Context) -> Result<(), P
 fn finalization(
     plan: &RunPlan,
     options: &RunOptions,
+    commands: &FinalCommands,
     args: &AutopilotArgs,
     context: &Context,
 ) -> Result<(), PawError> {
     let output = context.output;
     output.say("Finalization:")?;
-    output.say("  → Run full test suite with coverage")?;
+    for (title, command) in [("Format", &commands.format), ("Lint", &commands.lint)] {
+        if let Some(command) = command {
+            output.say(&format!("  → {title}: {}", line(command)))?;
+        }
+    }
+    let tests = plan.test_command.as_deref().unwrap_or("no test command");
+    output.say(&format!("  → Run full test suite: {}", line(tests)))?;
+    let title = if plan.coverage.gate { "Check coverage" } else { "No coverage gate" };
+    output.say(&format!("  → {title}: {}", line(&plan.coverage.words)))?;
     let asks = if args.no_confirm { "" } else { " (will confirm)" };
     match (&plan.remote, options.push) {
         (Some(remote), true) => output.say(&format!("  → Push branch to {remote}{asks}"))?,

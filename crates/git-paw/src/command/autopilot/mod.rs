@@ -183,6 +183,7 @@ pub(crate) fn run(args: &AutopilotArgs, context: &Context) -> Result<ExitCode, P
     let (mut work, executor) =
         if args.resume { start::resume(args, &site, context)? } else { start::start(args, site, context)? };
     let commands = final_commands(&work.context.repo, args.consent(), context)?;
+    work.set_coverage_command(&commands);
     let mut screen = ProgressPrinter::new(args, context);
     screen.begun(&work)?;
     let place = start::find_pane(place, &work, context)?;

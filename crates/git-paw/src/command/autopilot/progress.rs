@@ -7,7 +7,7 @@ use paw_autopilot::engine::{RunStage, StepOutcome};
 use paw_autopilot::runners::TestVerdict;
 use paw_autopilot::work::finish::FinalResult;
 use paw_autopilot::work::publish::PullRequestResult;
-use paw_autopilot::work::{ActiveRun, TddPhase};
+use paw_autopilot::work::{ActiveRun, CoverageGate, TddPhase};
 use paw_core::PawError;
 use paw_core::text::{self, plural, plural_irregular};
 use serde_json::{Value, json};
@@ -50,16 +50,18 @@ impl ProgressPrinter {
     }
 
     pub(super) fn begun(&self, work: &ActiveRun) -> Result<(), PawError> {
+        self.header(work)?;
         if matches!(work.run.stage, RunStage::Paused { .. }) {
             return Ok(());
         }
         if !self.resumed {
-            let clean = if work.notes.relaxed.is_empty() { "clean tree" } else { "changes left alone" };
+            let clean = if work.notes.dirty { "changes left alone" } else { "clean tree" };
             self.say(&format!("→ Checks preflight: ✓ {clean}, ✓ {} detected", work.tester().name()))?;
             let old = work.failing_before();
             if old > 0 {
                 self.say(&format!("  {} before anything was changed", plural(old, "failing test")))?;
             }
+            self.coverage_gate(work)?;
             let branch = work.run.branch.as_ref().map(ToString::to_string).unwrap_or_default();
             return self.say(&format!("→ Creates branch: {branch}"));
         }
@@ -69,6 +71,21 @@ impl ProgressPrinter {
             }
             (Some(step), _) => self.say(&format!("→ Resuming subtask {} RED phase", step.id)),
             (None, _) => self.say("→ Resuming the final checks"),
+        }
+    }
+
+    /// Where the run works: project, tag and branch.
+    fn header(&self, work: &ActiveRun) -> Result<(), PawError> {
+        let branch = work.run.branch.as_ref().map(|branch| format!("  Branch: {branch}")).unwrap_or_default();
+        let (project, tag) = (line(&work.context.name()), &work.run.request.tag);
+        self.say(&self.output.paint(Style::Bold, &format!("Project: {project}  Tag: {tag}{branch}")))
+    }
+
+    fn coverage_gate(&self, work: &ActiveRun) -> Result<(), PawError> {
+        match work.coverage_gate().map(CoverageGate::words) {
+            Some(Ok(words)) => self.say(&format!("  coverage gate: {}", line(&words))),
+            Some(Err(why)) => self.say(&format!("  no coverage gate: {}", line(why))),
+            None => Ok(()),
         }
     }
 
@@ -114,12 +131,8 @@ impl ProgressPrinter {
                 self.say(&format!("  {mark} Coverage check → {words}"))?;
             }
             None if last.failed.is_none() => {
-                let how = if last.coverage.is_some() {
-                    "the report has no numbers"
-                } else {
-                    "no [autopilot] coverage_command"
-                };
-                self.say(&format!("  - Coverage check → not measured ({how})"))?;
+                let how = last.unmeasured.as_deref().unwrap_or("the report has no numbers");
+                self.say(&format!("  - Coverage check → not measured ({})", line(how)))?;
             }
             None => {}
         }

@@ -19,10 +19,11 @@ pub(super) fn start(
 ) -> Result<(ActiveRun, Executor), PawError> {
     let executor = approved::executor(args.executor.as_deref(), &site, args.consent(), context)?;
     let options = RunOptions { executor: Some(executor.name.clone()), ..args.options(&site) };
-    let mut plan = work::plan(&site, &options, &[executor.program()])?;
+    let commands = approved::approved_final_commands(&site.repo, context)?;
+    let mut plan = work::plan(&site, &options, &[executor.program()], &commands)?;
     if plan.problems().is_empty() && plan.needs_subtasks {
         expand(args, &site, &plan, &executor, context)?;
-        plan = work::plan(&site, &options, &[executor.program()])?;
+        plan = work::plan(&site, &options, &[executor.program()], &commands)?;
     }
     if !args.no_confirm {
         confirm_start(&plan)?;

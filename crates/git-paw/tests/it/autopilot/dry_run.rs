@@ -17,6 +17,7 @@ fn dry_run_shows_the_plan_and_changes_nothing() {
     Preflight:
       ✓ Working tree is clean
       ✓ Test command detected: python -m unittest
+      ✗ No coverage gate: coverage.py is not installed for python3 (pip install coverage)
       ✓ Tools available: git, python3, [SANDBOX]/bin/scripted
       ✗ Tool missing: gh; the commands for a pull request will be printed
       ✓ Current branch: main (will create new branch)
@@ -37,13 +38,55 @@ fn dry_run_shows_the_plan_and_changes_nothing() {
          - GREEN: implement metrics/widget.py
          - COMMIT: "feat(metrics): add dashboard widget (task 42.3)"
     Finalization:
-      → Run full test suite with coverage
+      → Run full test suite: python -m unittest
+      → No coverage gate: coverage.py is not installed for python3 (pip install coverage)
       → Push branch to origin (will confirm)
       → Create PR targeting main
     Run without --dry-run to execute.
     "#);
     assert_eq!(world.branch(), "main");
     assert_eq!(world.repo.git(["status", "--porcelain", "--ignored"]), before);
+}
+
+#[test]
+fn dry_run_refuses_a_branch_pattern_that_names_the_default_branch() {
+    let Some(world) = World::find() else { return };
+    world.repo.commit_file(".taskmaster/config.json", r#"{"git": {"branchPattern": "main"}}"#, "settings");
+    let ran = world.autopilot(&["42", "--dry-run", "--executor", "scripted"]);
+    assert!(
+        ran.stdout.contains("✗ Branch main is the default branch, which autopilot never commits to"),
+        "{ran}"
+    );
+    assert!(!ran.stdout.contains("will continue on it"), "{ran}");
+    assert!(world.run().stderr.contains("Branch main is the default branch"));
+    assert_eq!((world.branch().as_str(), world.runs().len()), ("main", 0));
+}
+
+#[test]
+fn dry_run_lists_the_real_steps_of_the_end() {
+    let Some(world) = World::find() else { return };
+    let config = r#"{"test": {"coverageThresholds": {"lines": 60, "branches": 0, "functions": 0}}}"#;
+    world.repo.commit_file(".taskmaster/config.json", config, "settings");
+    world.configure("[autopilot]\nformat_command = \"black .\"\nlint_command = \"ruff .\"\ncoverage_command = \"cover\"\n");
+    let ran = world.autopilot(&["42", "--dry-run", "--executor", "scripted", "--no-push"]);
+    let steps = "Finalization:\n  → Format: black .\n  → Lint: ruff .\n  → Run full test suite: python -m unittest\n  \
+        → Check coverage: 60 % of lines, 80 % of statements, measured by 'cover'\n";
+    assert!(ran.stdout.contains(steps), "{ran}");
+    assert!(
+        ran.stdout.contains("✓ Coverage gate: 60 % of lines, 80 % of statements, measured by 'cover'\n"),
+        "{ran}"
+    );
+}
+
+#[test]
+fn required_coverage_without_a_tool_blocks_the_run_before_it_begins() {
+    let Some(world) = World::find() else { return };
+    world.configure("[autopilot]\ncoverage_required = true\n");
+    let args =
+        ["42", "--executor", "scripted", "--no-confirm", "--no-push", "--runner", "python3 -m unittest"];
+    let ran = world.autopilot(&args);
+    assert!(ran.code == 1 && ran.stderr.contains("- No coverage gate: git paw cannot measure"), "{ran}");
+    assert_eq!((world.branch().as_str(), world.runs().len()), ("main", 0));
 }
 
 #[test]

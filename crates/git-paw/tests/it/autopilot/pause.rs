@@ -114,19 +114,6 @@ fn new_run_kills_hanging_tests_of_a_killed_run() {
 }
 
 #[test]
-fn run_without_state_json_creates_none_and_keeps_its_tag() {
-    let Some(world) = World::find() else { return };
-    world.repo.git(["rm", "--quiet", ".taskmaster/state.json"]);
-    world.repo.git(["commit", "--quiet", "--message", "no state"]);
-    let ran = world.autopilot(&[&UNASKED[..], &["--tag", "analytics"]].concat());
-    assert_eq!(ran.code, 0, "{ran}");
-    assert_eq!(world.repo.git(["status", "--porcelain"]), "");
-    assert!(!world.repo.root.join(".taskmaster/state.json").exists());
-    let listed = crate::paw::paw(&world.sandbox, &world.repo.root, &["tasks", "list"]);
-    assert!(listed.code == 0 && listed.stdout.contains("User metrics tracking"), "{listed}");
-}
-
-#[test]
 fn ignored_state_json_is_updated() {
     let Some(world) = World::find() else { return };
     world.repo.git(["rm", "--quiet", ".taskmaster/state.json"]);

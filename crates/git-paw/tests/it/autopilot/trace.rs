@@ -11,7 +11,9 @@ fn run_commits_each_subtask_test_first() {
     insta::assert_snapshot!(ran, @r#"
     exit 0
     --- stdout
+    Project: app  Tag: analytics  Branch: analytics/task-42-user-metrics-tracking
     → Checks preflight: ✓ clean tree, ✓ python -m unittest detected
+      no coverage gate: coverage.py is not installed for python3 (pip install coverage)
     → Creates branch: analytics/task-42-user-metrics-tracking
     → Subtask 42.1: "Add metrics schema"
       RED: generates tests/test_part1.py → 2 failures
@@ -27,7 +29,7 @@ fn run_commits_each_subtask_test_first() {
       COMMIT: "feat(metrics): add dashboard widget (task 42.3)"
     → Final: all 3 subtasks complete
       ✓ Run full test suite → all pass
-      - Coverage check → not measured (no [autopilot] coverage_command)
+      - Coverage check → not measured (coverage.py is not installed for python3 (pip install coverage))
       PUSH: pushed to origin
       PR: opens #123 "Task #42 [analytics]: User metrics tracking"
     ✓ Task 42 complete. PR: https://github.com/org/repo/pull/123
@@ -92,7 +94,9 @@ fn run_without_green_pauses_and_resumes_after_a_manual_fix() {
     insta::assert_snapshot!(ran, @r#"
     exit 1
     --- stdout
+    Project: app  Tag: analytics  Branch: analytics/task-42-user-metrics-tracking
     → Checks preflight: ✓ clean tree, ✓ python -m unittest detected
+      no coverage gate: coverage.py is not installed for python3 (pip install coverage)
     → Creates branch: analytics/task-42-user-metrics-tracking
     → Subtask 42.1: "Add metrics schema"
       RED: generates tests/test_part1.py → 2 failures
@@ -121,6 +125,7 @@ fn run_without_green_pauses_and_resumes_after_a_manual_fix() {
     insta::assert_snapshot!(world.autopilot(&["--resume", "--no-confirm"]), @r#"
     exit 0
     --- stdout
+    Project: app  Tag: analytics  Branch: analytics/task-42-user-metrics-tracking
     → Resuming subtask 42.2 GREEN phase
       GREEN: all tests pass
       COMMIT: "feat(metrics): add collection endpoint (task 42.2)"
@@ -131,7 +136,7 @@ fn run_without_green_pauses_and_resumes_after_a_manual_fix() {
       COMMIT: "feat(metrics): add dashboard widget (task 42.3)"
     → Final: all 3 subtasks complete
       ✓ Run full test suite → all pass
-      - Coverage check → not measured (no [autopilot] coverage_command)
+      - Coverage check → not measured (coverage.py is not installed for python3 (pip install coverage))
     ✓ Task 42 complete.
       Run report: .taskmaster/reports/runs/[RUN]/
       To merge it into the main branch: git paw merge --only analytics/task-42-user-metrics-tracking
@@ -168,4 +173,87 @@ fn next_attempt_gets_the_objections_of_the_last_one() {
     let red = prompt("42.1-RED-1");
     assert!(red.find("Small commits.").unwrap() < red.find("Sharp tests.").unwrap(), "{red}");
     assert!(red.find("Sharp tests.").unwrap() < red.find("<TASK CONTEXT>").unwrap(), "{red}");
+}
+
+#[test]
+fn new_state_file_shows_the_active_tag_to_other_tools_and_stays_out_of_git() {
+    let Some(world) = World::find() else { return };
+    world.repo.git(["rm", "--quiet", ".taskmaster/state.json"]);
+    world.repo.git(["commit", "--quiet", "-m", "no state"]);
+    let args = ["42", "--executor", "scripted", "--no-confirm", "--no-push", "--tag", "analytics"];
+    let ran = world.autopilot(&args);
+    assert_eq!(ran.code, 0, "{ran}");
+    let state = std::fs::read_to_string(world.repo.root.join(".taskmaster/state.json")).unwrap();
+    let state: serde_json::Value = serde_json::from_str(&state).unwrap();
+    assert_eq!(state["currentTag"], "analytics");
+    assert_eq!(state["branchTagMapping"]["analytics/task-42-user-metrics-tracking"], "analytics");
+    assert_eq!(world.repo.git(["status", "--porcelain"]), "", "nothing new to commit");
+    let committed = world.repo.git(["log", "--name-only", "--format=", "main..HEAD"]);
+    assert!(!committed.contains("state.json"), "{committed}");
+    let listed = crate::paw::paw(&world.sandbox, &world.repo.root, &["tasks", "list"]);
+    assert!(listed.code == 0 && listed.stdout.contains("User metrics tracking"), "{listed}");
+}
+
+#[test]
+fn executor_learns_language_framework_and_test_file_convention() {
+    let Some(world) = World::find() else { return };
+    let ran = world.run();
+    assert_eq!(ran.code, 0, "{ran}");
+    let prompt = std::fs::read_to_string(world.sandbox.home().join("prompt-42.1-RED-1")).unwrap();
+    let facts = "Test command: python -m unittest\nTest file convention: tests/test_*.py (unittest)\nBranch: \
+        analytics/task-42-user-metrics-tracking\nProject language: Python\n";
+    assert!(prompt.contains(facts), "{prompt}");
+}
+
+#[test]
+fn subtasks_own_tests_run_first_and_the_whole_suite_before_its_commit() {
+    let Some(world) = World::find() else { return };
+    world.executor(
+        "case $PAW_PHASE-$PAW_ATTEMPT in RED-*) red ;; GREEN-1) echo 'def value(): return 0' > metrics/part$n.py ;; GREEN-*) green ;; esac\n",
+    );
+    let ran = world.run();
+    assert_eq!(ran.code, 0, "{ran}");
+    let result = |name: &str| -> serde_json::Value {
+        serde_json::from_str(&world.report(&format!("test-results/subtask-42.2-{name}.json"))).unwrap()
+    };
+    let refuted = result("green-attempt1");
+    assert!(refuted["command"].as_str().unwrap().ends_with(" tests.test_part2"), "{refuted}");
+    assert_eq!(
+        (&refuted["summary"]["total"], &refuted["summary"]["failed"]),
+        (&2.into(), &2.into()),
+        "{refuted}"
+    );
+    assert_eq!(refuted["failures"][0]["error"], "AssertionError: 0 != 2");
+    // The old test, two of the first subtask and two of the second.
+    for proof in ["red", "green"] {
+        assert_eq!(result(proof)["summary"]["total"], 5, "{proof}");
+    }
+    let targeted =
+        world.report("log.jsonl").lines().filter(|line| line.contains("\"targeted\":true")).count();
+    assert_eq!(targeted, 3, "one refused attempt per subtask");
+}
+
+#[test]
+fn pull_request_text_names_old_failures_and_what_was_allowed() {
+    let Some(world) = World::find() else { return };
+    let bad = "import unittest\n\nclass Bad(unittest.TestCase):\n    def test_bad(self):\n        self.assertEqual(1, 2)\n";
+    world.repo.commit_file("tests/test_bad.py", bad, "a failing test");
+    world.repo.commit_file(
+        ".taskmaster/config.json",
+        r#"{"test": {"coverageThresholds": {"lines": 50}}}"#,
+        "settings",
+    );
+    world.repo.write("notes.txt", "mine\n");
+    let ran =
+        world.autopilot(&["42", "--executor", "scripted", "--no-confirm", "--no-push", "--force=dirty"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    let body = world.report("pr.md");
+    for part in [
+        "7 passed, 1 failed, 0 skipped.\n\nFailing before this run, and still:\n\n- tests.test_bad.Bad.test_bad: AssertionError: 1 != 2\n",
+        "Not measured: coverage.py is not installed",
+        "## Allowed by --force or configuration\n\n- --force=dirty: started with uncommitted changes: notes.txt\n- no coverage gate: coverage.py",
+        "- test.coverageThresholds: 50 % of lines, 80 % of branches, functions, statements instead of 80 % of lines, branches, functions, statements\n",
+    ] {
+        assert!(body.contains(part), "{part}\n---\n{body}");
+    }
 }

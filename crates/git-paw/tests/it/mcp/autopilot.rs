@@ -105,7 +105,11 @@ fn mcp_autopilot_resumes_and_aborts_a_paused_run() {
     client.call("autopilot_start", json!({"taskId": "42", "maxAttempts": 1})).unwrap();
     let paused = client.call("autopilot_complete_phase", json!({})).unwrap();
     assert!(paused["paused"].is_string(), "{paused}");
-    assert_eq!(client.call("autopilot_resume", json!({})).unwrap()["nextAction"], "generate_test");
+    let resumed = client.call("autopilot_resume", json!({})).unwrap();
+    assert_eq!(resumed["nextAction"], "generate_test");
+    let advice = resumed["actionDescription"].as_str().unwrap();
+    assert!(advice.starts_with("Generate failing tests"), "there are no tests to run yet: {advice}");
+    assert!(resumed["nextSteps"].as_str().unwrap().starts_with("Write failing tests"), "{resumed}");
     let over = client.call("autopilot_abort", json!({})).unwrap();
     assert_eq!((&over["hadWorkflow"], &over["taskId"]), (&json!(true), &json!("42")));
     assert_eq!(client.call("autopilot_abort", json!({})).unwrap()["hadWorkflow"], false);

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use paw_core::BranchName;
 use paw_host::process::find_program;
 
-use super::PlanCheck;
+use super::{CoveragePlan, PlanCheck};
 use crate::tasks::file::TagList;
 use crate::tasks::next::plan_subtasks;
 use crate::tasks::{ItemId, ProblemKind, Subtask, Task, TaskId, TaskStatus};
-use crate::work::{ProjectContext, RunOptions};
+use crate::work::{CoverageGate, ProjectContext, RunOptions};
 
 /// The checks so far.
 pub(super) struct PlanChecks(pub(super) Vec<PlanCheck>);
@@ -35,6 +35,16 @@ impl PlanChecks {
                 format!("Working tree is not clean: {shown} (commit or stash them, or use --force=dirty)"),
             );
         }
+    }
+
+    pub(super) fn coverage(&mut self, gate: &CoverageGate) -> CoveragePlan {
+        let plan = match gate.words() {
+            Ok(words) => CoveragePlan { gate: true, words },
+            Err(why) => CoveragePlan { gate: false, words: why.to_owned() },
+        };
+        let title = if plan.gate { "Coverage gate" } else { "No coverage gate" };
+        self.add(plan.gate, gate.required, format!("{title}: {}", plan.words));
+        plan
     }
 
     pub(super) fn tools(
@@ -69,11 +79,18 @@ impl PlanChecks {
         commit: &str,
         wanted: &BranchName,
         exists: bool,
+        default: Option<&BranchName>,
     ) {
         let words = match current {
             None => return self.add(false, true, "HEAD is detached (git switch to a branch first)".into()),
             Some(_) if commit.is_empty() => {
                 return self.add(false, true, "There is no commit yet (make a first one)".into());
+            }
+            Some(_) if default == Some(wanted) => {
+                let words = format!(
+                    "Branch {wanted} is the default branch, which autopilot never commits to (git.branchPattern in .taskmaster/config.json needs {{id}})"
+                );
+                return self.add(false, true, words);
             }
             Some(current) if current == wanted => format!("Current branch: {current} (will continue on it)"),
             Some(_) if exists => {

@@ -1,14 +1,15 @@
 //! Small projects that cover everything a suite can do, and the expected report of each.
 //!
 //! `fixtures/projects/<runner>.txt` contains the projects, `fixtures/reports/<runner>.txt` the expected reports, and
-//! `fixtures/reports/<runner>-<version>/` the output of real runners. With `PAW_RECORD=<version>` live tests rewrite
-//! the latter two.
+//! `fixtures/reports/<runner>-<version>/` the output of real runners and what each failure says. With
+//! `PAW_RECORD=<version>` live tests rewrite the reports, and recorded tests the texts of failures.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use paw_autopilot::runners::detect::{detect, load_facts};
+use paw_autopilot::runners::failure_text::what_failed;
 use paw_autopilot::runners::run::run;
 use paw_autopilot::runners::verdict::judge;
 use paw_autopilot::runners::{
@@ -108,10 +109,11 @@ pub(super) fn check_live(runner: &str, prepare: impl Fn(&Path)) {
     assert_same(&expected_of(runner, &projects), &snapshot);
 }
 
-/// Parses the recorded output of real runners.
+/// Parses the recorded output of real runners: the results, and what each failure says.
 pub(super) fn check_recorded(runner: &str, version: &str) {
     let place = fixtures().join(format!("reports/{runner}-{version}"));
     let projects = projects(runner);
+    let mut texts = String::new();
     let snapshot = table(&projects, |project| {
         let sandbox = Sandbox::new();
         let root = write(project, &sandbox);
@@ -129,9 +131,25 @@ pub(super) fn check_recorded(runner: &str, version: &str) {
         let adapter =
             detect(&load_facts(&root, &search_path(), Some(runner)), &root, Some(runner)).unwrap().adapter;
         let report = adapter.read(&run_output);
+        texts.push_str(&failure_texts(&project.name, &report).replace(&root.display().to_string(), "/app"));
         told(judge(run_output.exit, &report, adapter.none_ran_code()), &report)
     });
     assert_same(&expected_of(runner, &projects), &snapshot);
+    let expected = place.join("failures.txt");
+    if std::env::var_os("PAW_RECORD").is_some() {
+        fs::write(&expected, &texts).unwrap();
+    }
+    assert_same(&fs::read_to_string(expected).unwrap(), &texts);
+}
+
+/// One line per failure: the project, the test, and what failed.
+fn failure_texts(project: &str, report: &TestReport) -> String {
+    let failed = report.failed().map(|case| (case.name.as_str(), case.error()));
+    let broken = report.broken.iter().map(|broken| ("(not loaded)", what_failed(&broken.message)));
+    failed
+        .chain(broken)
+        .map(|(name, error)| format!("{project} | {name} | {}\n", error.unwrap_or_default()))
+        .collect()
 }
 
 fn assert_same(expected: &str, snapshot: &str) {

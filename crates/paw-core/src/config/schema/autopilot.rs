@@ -15,11 +15,11 @@ section! {
         optional format_command: String = "cargo fmt",
         /// must succeed before the push
         optional lint_command: String = "cargo clippy",
-        /// measures coverage: changed lines before each commit, all before the push
+        /// measures coverage, instead of the test runner: changed lines before each commit, all before the push
         optional coverage_command: String = "npm run coverage",
         /// report written by coverage_command; searched in common locations if not set
         optional coverage_report: PathBuf = "coverage/lcov.info",
-        /// stop the run if coverage_command writes no report
+        /// stop the run if coverage cannot be measured
         default coverage_required: bool = false,
         /// a custom program that writes tests and code
         entries executors: ExecutorConfig = "mine",

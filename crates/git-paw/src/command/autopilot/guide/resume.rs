@@ -11,7 +11,7 @@ use crate::context::Context;
 
 /// Resume a paused or interrupted run
 ///
-/// Branch, last commit and task must be unchanged. The attempts start at zero again, and the tests run first.
+/// Branch, last commit and task must be unchanged. The attempts start again. Files written meanwhile are tested first.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  git paw autopilot resume")]
 pub(crate) struct ResumeArgs {

@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 
 use super::{JsonArgs, answer, current_run};
 use crate::approval::Consent;
+use crate::approval::autopilot::approved_final_commands;
 use crate::context::Context;
+use crate::output::to_json;
 
 /// Start a task that you or your agent will do test-first
 ///
@@ -83,7 +85,7 @@ pub(crate) fn start(wanted: &StartOptions, consent: Consent, context: &Context) 
         relax: wanted.relax.clone(),
         ..RunOptions::default()
     };
-    let plan = plan(&site, &options, &[])?;
+    let plan = plan(&site, &options, &[], &approved_final_commands(&site.repo, context)?)?;
     let approves = |subject: &TrustSubject| current_run::approves(subject, consent, context);
     let work = ActiveRun::begin(site, &plan, options, &approves)?;
     let branch = work.run.branch.as_ref().map(|branch| format!(" on {branch}")).unwrap_or_default();
@@ -92,6 +94,7 @@ pub(crate) fn start(wanted: &StartOptions, consent: Consent, context: &Context) 
     answer["subtasks"] = json!(
         work.run.steps.iter().map(|step| json!({"id": step.id, "title": step.title})).collect::<Vec<_>>()
     );
+    answer["coverage"] = to_json(&plan.coverage)?;
     if let Some(instead) = &plan.instead_of {
         answer["note"] = json!(format!("cannot create branch '{instead}' next to the existing ones"));
     }

@@ -10,7 +10,7 @@ use paw_autopilot::artifacts::{RunDir, RunId};
 use paw_autopilot::engine::pause::headline;
 use paw_autopilot::engine::{self, view};
 use paw_autopilot::tasks::file::TagList as ListOfTasks;
-use paw_autopilot::tasks::{Task as StoredTask, TaskProject, TaskStatus};
+use paw_autopilot::tasks::{Priority, Task as StoredTask, TaskProject, TaskStatus};
 use paw_autopilot::work::ProjectContext;
 use paw_host::files;
 use paw_screen::autopilot::{
@@ -82,9 +82,8 @@ impl ProjectReader {
             }
         };
         let (run, log) = self.look_at_run();
-        let name = self.site.top.file_name().unwrap_or_default().to_string_lossy();
         NavigatorView {
-            project: Text::line(&name),
+            project: Text::line(&self.site.name()),
             branch: Text::line(self.branch.as_deref().unwrap_or("(no branch)")),
             tag: tag.map(|tag| tag.to_string()).unwrap_or_default(),
             tags,
@@ -147,13 +146,19 @@ fn task(task: &StoredTask) -> TaskView {
         id: subtask.item().to_string(),
         title: Text::line(&subtask.title),
         status: word(&subtask.status),
+        priority: subtask.priority.map(priority),
     });
     TaskView {
         id: task.id.to_string(),
         title: Text::line(&task.title),
         status: word(&task.status),
+        priority: task.priority.map(priority),
         subtasks: subtasks.collect(),
     }
+}
+
+fn priority(priority: Priority) -> Text {
+    Text::line(priority.as_str())
 }
 
 fn word(status: &TaskStatus) -> StatusLabel {
