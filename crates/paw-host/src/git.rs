@@ -104,6 +104,15 @@ const REPOSITORY_VARIABLES: [&str; 11] = [
     "GIT_SHALLOW_FILE",
 ];
 
+/// The setting that panes get: git ignores directories that look like bare repositories.
+pub const PANE_SETTING: (&str, &str) = ("safe.bareRepository", "explicit");
+
+/// Our own git names its directory, which may be a bare repository.
+fn has_pane_settings() -> bool {
+    std::env::var("GIT_CONFIG_COUNT").is_ok_and(|count| count == "1")
+        && std::env::var("GIT_CONFIG_KEY_0").is_ok_and(|key| key == PANE_SETTING.0)
+}
+
 /// git, run in one directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Git {
@@ -133,6 +142,7 @@ impl Git {
             .env("GIT_SEQUENCE_EDITOR", ":")
             .env("GIT_MERGE_AUTOEDIT", "no")
             .env("GIT_PAGER", "cat");
+        let pinned = if has_pane_settings() { pinned.env_remove("GIT_CONFIG_COUNT") } else { pinned };
         REPOSITORY_VARIABLES.iter().fold(pinned, |command, name| command.env_remove(*name)).args(args)
     }
 

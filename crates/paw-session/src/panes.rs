@@ -13,6 +13,7 @@ use paw_agent::resume::{self, Resume};
 use paw_core::{AgentId, AgentReceipt, Receipt, SessionMode, SessionName, SupervisorReceipt};
 use paw_host::caller::{AGENT_VARIABLE, TOKEN_VARIABLE};
 pub use paw_host::caller::{DASHBOARD, PANE_OWNER as MARK};
+use paw_host::git::PANE_SETTING;
 use paw_host::process::shell_quote;
 use paw_host::tmux::TmuxCommand;
 
@@ -158,8 +159,21 @@ impl PaneBuilder<'_> {
 
     fn environment(&self, id: &AgentId) -> Vec<(&'static str, String)> {
         let token = (self.token)(id).map(|token| (TOKEN_VARIABLE, token));
-        [(AGENT_VARIABLE, id.to_string())].into_iter().chain(token).collect()
+        [(AGENT_VARIABLE, id.to_string())].into_iter().chain(token).chain(git_settings()).collect()
     }
+}
+
+/// git in a pane ignores directories that look like bare repositories: their settings can run programs, and a repository may
+/// contain such directories. Settings that the user passes in the same way are left alone.
+fn git_settings() -> Vec<(&'static str, String)> {
+    let (key, value) = PANE_SETTING;
+    let own = std::env::var("GIT_CONFIG_KEY_0").is_ok_and(|known| known == key);
+    if std::env::var_os("GIT_CONFIG_COUNT").is_some() && !own {
+        return Vec::new();
+    }
+    [("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", key), ("GIT_CONFIG_VALUE_0", value)]
+        .map(|(name, value)| (name, value.to_owned()))
+        .to_vec()
 }
 
 /// The recorded command that starts a CLI. Old receipts have none; then it is the CLI's name.

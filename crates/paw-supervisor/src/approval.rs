@@ -1,32 +1,45 @@
 //! Decides whether a command line may be approved without asking the user.
 //!
-//! [`judge`] parses the line twice, with tree-sitter's bash grammar (`grammar`) and with a lexer for the plain subset of
-//! the language (`lex`), and asks the user unless both see the same words. Every simple command then has to be allowed: by
-//! the usage line of a known program (`tools`, `usage`), which lists each option, or by a user rule (`rules`). Paths have
-//! to stay in the worktree and outside of protected names (`path`). Anything else is asked about. Judging resolves
-//! symbolic links but runs and changes nothing.
+//! [`judge`] parses the line twice, with tree-sitter's bash grammar (`grammar`) and with a reader for the plain part of the
+//! language (`syntax`), and asks the user unless both see the same words. Every simple command then has to be allowed
+//! (`judge`): by the usage of a known program (`tools`, `usage`), which lists each option with a reason, or by a user rule
+//! (`rules`). Paths have to stay in the worktree and outside of protected names (`path`, `protected`, `file_tree`). Anything
+//! else is asked about. Judging resolves symbolic links but runs and changes nothing.
 //!
 //! [`load_rules`] and [`resolve_rules`] find the rules of a repository, [`log`] remembers the verdicts.
 
 mod argument;
 mod characters;
-mod command;
+mod expansion;
+mod file_tree;
+mod find;
 mod grammar;
-mod lex;
+mod judge;
+mod launchers;
 mod line;
 pub mod log;
 mod path;
+mod protected;
 mod repository_rules;
 mod rules;
+mod scripts;
+mod shell;
+mod special;
+mod syntax;
+mod test_expression;
 mod tools;
 mod usage;
+mod word;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 pub use repository_rules::{RepositoryRules, find_requested_rules, load_rules, load_rules_in, resolve_rules};
 pub use rules::ApprovalRules;
 
-use crate::approval::command::ShellState;
+use self::judge::Judge;
+use self::path::PathAccess;
+use self::shell::ShellState;
 
 /// Longer lines are not judged; a user would not read them either.
 const LONGEST: usize = 16 * 1024;
@@ -70,8 +83,14 @@ pub struct CommandContext {
     pub home: Option<PathBuf>,
     /// The branch of the worktree, the only one it may push.
     pub branch: Option<String>,
-    /// The port of the session's broker, which agents may use.
+    /// The default branch, which no agent may push.
+    pub trunk: Option<String>,
+    /// Whether `git push` without a target pushes the branch to its own name on `origin`.
+    pub pushes_own_branch: bool,
+    /// The port of the session's running broker, which agents may use.
     pub broker_port: Option<u16>,
+    /// The node packages in the lockfile of the default branch.
+    pub packages: BTreeSet<String>,
     /// Configured settings files of CLIs, relative to the worktree.
     pub settings: Vec<PathBuf>,
 }
@@ -85,7 +104,10 @@ impl CommandContext {
             worktree,
             home: None,
             branch: None,
+            trunk: None,
+            pushes_own_branch: false,
             broker_port: None,
+            packages: BTreeSet::new(),
             settings: Vec::new(),
         }
     }
@@ -101,9 +123,9 @@ pub fn judge(command: &str, rules: &ApprovalRules, place: &CommandContext) -> Ap
 
 /// The words of every simple command in a line, if both parsers agree.
 pub(crate) fn simple_commands(text: &str) -> Option<Vec<Vec<String>>> {
-    let commands = line::read(text).ok()?;
-    let words = |command: line::SimpleCommand| command.words.into_iter().map(|word| word.text).collect();
-    Some(commands.into_iter().map(words).collect())
+    let read = line::read(text).ok()?;
+    let words = |command: &syntax::SimpleCommand| command.words.iter().map(line::text_of).collect();
+    Some(line::simple_commands(&read.nodes).into_iter().map(words).collect())
 }
 
 /// Judges an edit of one file by the CLI itself.
@@ -113,7 +135,7 @@ pub fn judge_edit(file: &str, rules: &ApprovalRules, place: &CommandContext) -> 
         if !rules.writes {
             return Err("agents may not write files without asking".to_owned());
         }
-        ShellState::new(place)?.check_path(file, false)
+        ShellState::new(place)?.check_path(file, false, PathAccess::Write)
     });
     match weighed {
         Ok(()) => ApprovalVerdict::Allow { reason: "a file in its own worktree".to_owned() },
@@ -128,14 +150,9 @@ fn judge_line(command: &str, rules: &ApprovalRules, place: &CommandContext) -> R
         return Err(format!("longer than {LONGEST} bytes"));
     }
     characters::check(command)?;
-    let commands = line::read(command)?;
-    let mut shell = ShellState::new(place)?;
-    let mut reasons: Vec<String> = Vec::new();
-    for command in &commands {
-        let reason = command::judge_command(command, rules, &mut shell)?;
-        if !reasons.contains(&reason) {
-            reasons.push(reason);
-        }
-    }
-    Ok(format!("harmless here: {}", reasons.join(", ")))
+    let line = line::read(command)?;
+    let mut judge = Judge::new(rules, place, &line.texts)?;
+    judge.judge_all(&line.nodes)?;
+    let reasons = judge.reasons();
+    Ok(if reasons.is_empty() { "harmless here".to_owned() } else { format!("harmless here: {reasons}") })
 }

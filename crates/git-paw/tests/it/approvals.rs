@@ -59,6 +59,69 @@ fn approvals_check_uses_the_paths_and_branch_of_the_worktree() {
 }
 
 #[test]
+fn approvals_check_asks_about_a_push_that_the_configuration_redirects() {
+    let (sandbox, repo) = project();
+    let tree = sandbox.root().join("app-feat-x");
+    repo.git(["worktree", "add", "--quiet", "-b", "feat/x", tree.to_str().unwrap()]);
+    let asks = |command: &str| {
+        let args = ["approvals", "check", "--worktree", "../app-feat-x", "--json", "--", command];
+        document(&paw(&sandbox, &repo.root, &args))["verdict"] == "ask"
+    };
+    let short = ["git push", "git push origin", "git push origin HEAD", "git push -u origin feat/x"];
+    assert!(short.iter().all(|command| !asks(command)));
+    for (key, value) in [
+        ("push.default", "upstream"),
+        ("push.default", "matching"),
+        ("remote.origin.push", "refs/heads/*:refs/heads/main"),
+        ("remote.origin.mirror", "true"),
+        ("branch.feat/x.pushRemote", "elsewhere"),
+        ("remote.pushDefault", "elsewhere"),
+        ("push.followTags", "true"),
+    ] {
+        repo.git(["config", key, value]);
+        for command in short {
+            assert!(asks(command), "{command} with {key}={value}");
+        }
+        assert!(!asks("git push origin feat/x:feat/x"), "{key}");
+        repo.git(["config", "--unset", key]);
+    }
+    assert!(asks("git push origin feat/x:main") && asks("git push upstream feat/x"));
+}
+
+#[test]
+fn approvals_check_allows_curl_only_to_the_running_broker_of_the_session() {
+    let (sandbox, repo) = project();
+    let post = |port: u16| format!("curl -s -X POST http://127.0.0.1:{port}/publish -d x");
+    repo.write(".git-paw/config.toml", "[broker]\nenabled = true\nport = 4567\n");
+    assert!(!is_allowed(&sandbox, &repo, &post(4567)) && !is_allowed(&sandbox, &repo, &post(9119)));
+    let endpoint = json!({"url": "http://127.0.0.1:4568", "pid": 1, "session": "x", "version": "1"});
+    repo.write(".git/paw/endpoint.json", &endpoint.to_string());
+    assert!(!is_allowed(&sandbox, &repo, &post(4568)), "the broker is not running");
+}
+
+#[test]
+fn gates_that_the_user_approved_are_allowed_as_they_are() {
+    let (sandbox, repo) = project();
+    sandbox.write("home/.config/git-paw/config.toml", "[supervisor]\ntest_command = \"make check\"\n");
+    assert!(is_allowed(&sandbox, &repo, "make check"));
+    for command in ["make check deploy", "make check -f x", "make deploy", "make"] {
+        assert!(!is_allowed(&sandbox, &repo, command), "{command}");
+    }
+    sandbox.write("home/.config/git-paw/config.toml", "");
+    repo.write(".git-paw/config.toml", "[supervisor]\ntest_command = \"make check\"\n");
+    assert!(!is_allowed(&sandbox, &repo, "make check"), "the user has not approved it");
+}
+
+#[test]
+fn node_tools_of_the_default_branchs_lockfile_are_allowed() {
+    let (sandbox, repo) = project();
+    repo.commit_file("package-lock.json", "{\"packages\": {\n\"node_modules/jest\": {}\n}}\n", "lock");
+    assert!(is_allowed(&sandbox, &repo, "npx jest --ci") && !is_allowed(&sandbox, &repo, "npx eslint ."));
+    repo.write("package-lock.json", "{\"packages\": {\n\"node_modules/eslint\": {}\n}}\n");
+    assert!(!is_allowed(&sandbox, &repo, "npx eslint ."), "only what is committed counts");
+}
+
+#[test]
 fn approvals_check_outside_a_repository_uses_the_users_rules() {
     let sandbox = Sandbox::new();
     sandbox.write(
@@ -74,7 +137,7 @@ fn approvals_check_outside_a_repository_uses_the_users_rules() {
 fn a_repository_can_tighten_rules_but_loosens_them_only_with_approval() {
     let (sandbox, repo) = project();
     repo.write(".git-paw/config.toml", "[supervisor.auto_approve]\napproval_level = \"conservative\"\n");
-    assert!(!is_allowed(&sandbox, &repo, "git push") && is_allowed(&sandbox, &repo, "cargo test"));
+    assert!(!is_allowed(&sandbox, &repo, "git push") && is_allowed(&sandbox, &repo, "cargo test --offline"));
     repo.write(".git-paw/config.toml", "[supervisor.auto_approve]\nsafe_commands = [\"make deploy\"]\n");
     assert!(!is_allowed(&sandbox, &repo, "make deploy") && is_allowed(&sandbox, &repo, "cargo test"));
     sandbox

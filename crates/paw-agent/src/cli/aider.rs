@@ -26,6 +26,7 @@ pub(super) const CLI: Cli = Cli {
         unattended: Some(Unattended { preference: 3, restrict }),
     },
     screen: Some(&SCREEN),
+    settings: &[".aider*"],
     ..Cli::known("aider", "Aider")
 };
 

@@ -32,6 +32,7 @@ pub(super) const CLI: Cli = Cli {
     },
     hooks: Some(&HOOKS),
     screen: Some(&SCREEN),
+    settings: &[".claude", ".claude.json", ".mcp.json"],
     ..Cli::known("claude", "Claude Code")
 };
 

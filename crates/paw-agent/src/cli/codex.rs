@@ -35,6 +35,7 @@ pub(super) const CLI: Cli = Cli {
     },
     hooks: Some(&HOOKS),
     screen: Some(&SCREEN),
+    settings: &[".codex"],
     ..Cli::known("codex", "Codex")
 };
 

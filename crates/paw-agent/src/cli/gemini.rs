@@ -28,6 +28,7 @@ pub(super) const CLI: Cli = Cli {
         unattended: Some(Unattended { preference: 2, restrict }),
     },
     screen: Some(&SCREEN),
+    settings: &[".gemini"],
     ..Cli::known("gemini", "Gemini")
 };
 

@@ -36,23 +36,30 @@ pub struct Cli {
     pub hooks: Option<&'static Hooks>,
     /// How its screen is read. Without rules, generic patterns apply.
     pub screen: Option<&'static ScreenRules>,
+    /// Names of its settings in a repository, which decide what it may do. `*` matches any text.
+    pub settings: &'static [&'static str],
 }
 
 /// Sorted by name.
 pub static ALL: [Cli; 18] = [
-    Cli { approval: full_auto("--dangerously-skip-permissions"), ..Cli::known("agy", "Antigravity") },
+    Cli {
+        approval: full_auto("--dangerously-skip-permissions"),
+        settings: &[".agent", ".agents", ".agy", ".antigravity"],
+        ..Cli::known("agy", "Antigravity")
+    },
     aider::CLI,
     Cli {
         approval: full_auto("--dangerously-allow-all"),
         headless: Headless { arguments: |_| headless::words(["-x"]), ..PLAIN },
+        settings: &[".amp", ".ampcode"],
         ..Cli::known("amp", "Amp")
     },
     claude::CLI,
-    Cli::known("cline", "Cline"),
-    Cli::known("cn", "Continue"),
+    Cli { settings: &[".cline", ".clinerules"], ..Cli::known("cline", "Cline") },
+    Cli { settings: &[".continue", ".continuerc.json"], ..Cli::known("cn", "Continue") },
     codex::CLI,
-    Cli { resume: Some(CONTINUE), ..Cli::known("copilot", "GitHub Copilot") },
-    Cli::known("cursor", "Cursor"),
+    Cli { resume: Some(CONTINUE), settings: &[".copilot"], ..Cli::known("copilot", "GitHub Copilot") },
+    Cli { settings: &[".cursor", ".cursorrules"], ..Cli::known("cursor", "Cursor") },
     Cli {
         headless: Headless {
             arguments: |turn| {
@@ -61,16 +68,22 @@ pub static ALL: [Cli; 18] = [
             },
             ..PLAIN
         },
+        settings: &[".droid", ".factory"],
         ..Cli::known("droid", "Droid")
     },
     gemini::CLI,
-    Cli::known("junie", "Junie"),
-    Cli::known("kilo", "Kilo Code"),
-    Cli::known("kimi", "Kimi"),
+    Cli { settings: &[".junie"], ..Cli::known("junie", "Junie") },
+    Cli { settings: &[".kilo", ".kilocode*"], ..Cli::known("kilo", "Kilo Code") },
+    Cli { settings: &[".kimi"], ..Cli::known("kimi", "Kimi") },
     opencode::CLI,
-    Cli::known("pi", "Pi"),
-    Cli { approval: full_auto("--yolo"), resume: Some(CONTINUE), ..Cli::known("qwen", "Qwen Code") },
-    Cli::known("vibe", "Mistral Vibe"),
+    Cli { settings: &[".pi"], ..Cli::known("pi", "Pi") },
+    Cli {
+        approval: full_auto("--yolo"),
+        resume: Some(CONTINUE),
+        settings: &[".qwen"],
+        ..Cli::known("qwen", "Qwen Code")
+    },
+    Cli { settings: &[".vibe"], ..Cli::known("vibe", "Mistral Vibe") },
 ];
 
 const CONTINUE: ResumeArguments =
@@ -95,6 +108,7 @@ impl Cli {
             headless: PLAIN,
             hooks: None,
             screen: None,
+            settings: &[],
         }
     }
 

@@ -32,6 +32,7 @@ pub(super) const CLI: Cli = Cli {
     },
     hooks: Some(&HOOKS),
     screen: Some(&SCREEN),
+    settings: &[".opencode", "opencode.json", "opencode.jsonc"],
     ..Cli::known("opencode", "OpenCode")
 };
 

@@ -17,7 +17,7 @@ const FIELDS: [&str; 11] = [
     "permission_mode",
     "transcript_path",
 ];
-const INPUT: [&str; 3] = ["command", "file_path", "notebook_path"];
+const INPUT: [&str; 4] = ["command", "dangerouslyDisableSandbox", "file_path", "notebook_path"];
 
 pub(crate) fn read(record: &Value) -> Result<HookEvent, &'static str> {
     let name = text(record, "hook_event_name")?;
@@ -44,6 +44,10 @@ fn action(record: &Value) -> Result<ToolAction, &'static str> {
     let tool = text(record, "tool_name")?;
     let input = &record["tool_input"];
     Ok(match tool.as_str() {
+        // The user decides whether a command leaves the CLI's own sandbox.
+        "Bash" if input["dangerouslyDisableSandbox"] == true => {
+            ToolAction::Other("Bash outside of its sandbox".to_owned())
+        }
         "Bash" => ToolAction::Command(text(input, "command")?),
         "Write" | "Edit" | "MultiEdit" => ToolAction::Edit(vec![text(input, "file_path")?]),
         "NotebookEdit" => ToolAction::Edit(vec![text(input, "notebook_path")?]),

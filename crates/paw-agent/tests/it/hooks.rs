@@ -283,6 +283,16 @@ fn a_codex_patch_is_an_edit_of_its_files() {
 }
 
 #[test]
+fn a_command_that_leaves_the_clis_sandbox_is_not_an_ordinary_command() {
+    for (disabled, plain) in [(json!(true), false), (json!(false), true)] {
+        let record = json!({"session_id": "a", "hook_event_name": "PermissionRequest", "tool_name": "Bash",
+                            "tool_input": {"command": "ls", "dangerouslyDisableSandbox": disabled}});
+        let HookEventKind::ApprovalRequested { action, .. } = event("claude", &record).kind else { panic!() };
+        assert_eq!(matches!(action, ToolAction::Command(_)), plain, "{action:?}");
+    }
+}
+
+#[test]
 fn a_failed_turn_is_idle_or_rate_limited() {
     let mut tracker = Tracker::default();
     tracker.apply(at(0), &claude("StopFailure", &json!({"error": "rate_limit", "error_details": "429"})));

@@ -284,3 +284,15 @@ fn agent_with_an_empty_conversation_starts_a_new_one_while_others_resume() {
     let lines: Vec<_> = window.panes.iter().skip(2).map(|pane| pane.command.as_str()).collect();
     assert_eq!(lines, ["claude --continue || /p __restart-agent feat-1", "claude"]);
 }
+
+#[test]
+fn git_in_a_pane_ignores_directories_that_look_like_bare_repositories() {
+    let set = git_settings();
+    let value = |name: &str| set.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str());
+    if std::env::var_os("GIT_CONFIG_COUNT").is_some() {
+        assert_eq!(set, []);
+    } else {
+        assert_eq!(value("GIT_CONFIG_KEY_0"), Some("safe.bareRepository"));
+        assert_eq!((value("GIT_CONFIG_VALUE_0"), value("GIT_CONFIG_COUNT")), (Some("explicit"), Some("1")));
+    }
+}

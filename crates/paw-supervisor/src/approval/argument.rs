@@ -1,8 +1,12 @@
 //! The kinds of arguments that a usage line can name.
 
 use super::characters::quoted;
-use super::command::ShellState;
-use super::lex::ShellWord;
+use super::file_tree::FileTree;
+use super::path::PathAccess;
+use super::protected;
+use super::scripts;
+use super::shell::ShellState;
+use super::word::ShellWord;
 
 /// The value of an argument: a whole word, or the part after an option's `=`.
 #[derive(Debug, Clone, Copy)]
@@ -11,11 +15,26 @@ pub(super) struct ArgumentValue<'a> {
     pub(super) glob: bool,
     /// A file name that a pattern matches cannot be taken for an option here.
     pub(super) no_option: bool,
+    /// It is the value of an option, in a word of its own.
+    pub(super) is_value: bool,
+    /// Contains the output of a command.
+    pub(super) unknown: bool,
+    pub(super) tree: Option<&'a FileTree>,
+    pub(super) access: PathAccess,
 }
 
 impl<'a> ArgumentValue<'a> {
-    pub(super) fn of(word: &'a ShellWord) -> Self {
-        Self { text: &word.text, glob: word.glob, no_option: false }
+    pub(super) fn of(word: &'a ShellWord, access: PathAccess) -> Self {
+        let ShellWord { text, glob, unknown, tree, .. } = word;
+        Self {
+            text,
+            glob: *glob,
+            no_option: false,
+            is_value: false,
+            unknown: *unknown,
+            tree: tree.as_ref(),
+            access,
+        }
     }
 }
 
@@ -23,36 +42,52 @@ impl<'a> ArgumentValue<'a> {
 pub(super) enum ArgumentKind {
     /// `TEXT`: any text that is neither a path nor code.
     Text,
+    /// `WORDS`: text of a program without harmful options, so that it may start with the output of a command.
+    Words,
     /// `PATH`: in the worktree and not protected. Commit names pass too.
     Path,
     /// `FILE`: like `PATH`, for a program without harmful options, so that a pattern may start with a wildcard.
     File,
+    /// `LOCAL`: a path that starts with `.`, so that it is not the name of a package to download.
+    Local,
+    /// `ARG`, or `ARGS` if options are meant, too: an argument for the project's own program. Whatever it means, it must not name a path outside the worktree.
+    Argument,
     /// `NUM`: a number, optionally with a sign and a unit.
     Number,
     /// `NAME`: letters, digits and a few signs, as in names of packages, features and tests.
     Name,
     /// `REF`: a branch or a tag, not a mapping from one to another.
     Ref,
+    /// `TRUNK`: the default branch, or a remote's.
+    Trunk,
     /// `FORMAT`: a date format, which starts with a plus; without it `date` would set the clock.
     Format,
     /// `PRINT`: a format with text conversions only. zsh evaluates numbers, including commands in them.
     Print,
-    /// `SED`: lines to print.
+    /// `SED`: a script that neither runs commands nor names files.
     Sed,
-    /// `JQ`: the path of a field.
+    /// `AWK`: a program that neither runs commands nor names files nor reads the environment.
+    Awk,
+    /// `JQ`: a filter that does not read the environment or modules.
     Jq,
+    /// `SUFFIX`: the suffix of a backup file.
+    Suffix,
     /// `MODE`: read, write and execute permissions; no setuid or setgid.
     Mode,
     /// `REMOTE`: `origin` or `upstream`, never an address.
     Remote,
     /// `BRANCH`: the worktree's own branch.
     Branch,
+    /// `KEY`: a git setting that holds no secret.
+    Key,
     /// `BROKER`: an address of the session's broker.
     Broker,
     /// `DATA`: text that does not name a file to send.
     Data,
     /// `SCRIPT`: a package script with a well-known name.
     Script,
+    /// `PROP`: a property that selects tests.
+    Property,
     /// `a|b`: one of these words.
     Choice(Vec<String>),
 }
@@ -61,84 +96,165 @@ impl ArgumentKind {
     pub(super) fn parse(word: &str) -> Option<Self> {
         Some(match word {
             "TEXT" => Self::Text,
+            "WORDS" => Self::Words,
             "PATH" => Self::Path,
             "FILE" => Self::File,
+            "LOCAL" => Self::Local,
+            "ARG" | "ARGS" => Self::Argument,
             "NUM" => Self::Number,
             "NAME" => Self::Name,
             "REF" => Self::Ref,
+            "TRUNK" => Self::Trunk,
             "PRINT" => Self::Print,
             "SED" => Self::Sed,
+            "AWK" => Self::Awk,
             "JQ" => Self::Jq,
+            "SUFFIX" => Self::Suffix,
             "MODE" => Self::Mode,
             "REMOTE" => Self::Remote,
             "BRANCH" => Self::Branch,
+            "KEY" => Self::Key,
             "BROKER" => Self::Broker,
             "DATA" => Self::Data,
             "SCRIPT" => Self::Script,
+            "PROP" => Self::Property,
             "FORMAT" => Self::Format,
-            word if word.contains(|c: char| c == '|' || c.is_ascii_lowercase()) => {
+            word if word.contains(|c: char| c == '|' || c.is_ascii_lowercase() || c == '=' || c == '.') => {
                 Self::Choice(word.split('|').map(str::to_owned).collect())
             }
             _ => return None,
         })
     }
 
+    /// Whether a value of this kind may start with a dash.
+    pub(super) fn may_be_negative(&self) -> bool {
+        *self == Self::Number
+    }
+
     pub(super) fn check(&self, value: ArgumentValue<'_>, shell: &ShellState<'_>) -> Result<(), String> {
+        let text = value.text;
+        if value.unknown {
+            let fits = match self {
+                Self::Words => true,
+                Self::Text => value.is_value || value.no_option,
+                _ => false,
+            };
+            return if fits {
+                Ok(())
+            } else {
+                Err(format!("{} depends on the output of a command", quoted(text)))
+            };
+        }
         match self {
             Self::Path | Self::File => return self.check_path(value, shell),
-            _ if value.glob => return Err(format!("{} is a pattern for file names", quoted(value.text))),
+            Self::Argument => return check_any(value, shell),
+            Self::Local if text == "." || text.starts_with("./") => return self.check_path(value, shell),
+            Self::Words if value.glob => return shell.check_path(text, true, PathAccess::Read),
+            _ if value.glob || value.tree.is_some() => {
+                return Err(format!("{} is a pattern for file names", quoted(text)));
+            }
             _ => {}
         }
-        let text = value.text;
         let fits = match self {
-            Self::Text | Self::Path | Self::File => true,
+            Self::Text | Self::Words | Self::Path | Self::File | Self::Argument => true,
+            Self::Local => false,
             Self::Number => is_number(text),
             Self::Name => is_name(text),
-            Self::Ref => is_name(text) && !text.contains([':', '+', ',', ' ']),
+            Self::Ref => {
+                let name = text.replace(['~', '^', '{', '}'], "x");
+                is_name(&name) && !text.contains([':', '+', ',', ' ']) && !text.starts_with(['^', '~', '{'])
+            }
+            Self::Trunk => is_trunk_of(text, shell.trunk),
             Self::Print => takes_texts(text),
-            Self::Sed => text.split(';').all(|part| is_print(part.trim())),
-            Self::Jq => is_field(text),
+            Self::Sed => scripts::is_harmless_sed(text),
+            Self::Awk => scripts::is_harmless_awk(text),
+            Self::Jq => scripts::is_harmless_jq(text),
+            Self::Suffix => {
+                text.is_empty()
+                    || text
+                        .strip_prefix('.')
+                        .is_some_and(|rest| rest.chars().all(|c| c.is_ascii_alphanumeric()))
+            }
             Self::Format => text.starts_with('+'),
             Self::Mode => is_mode(text),
             Self::Remote => matches!(text, "origin" | "upstream"),
-            Self::Branch => is_own_branch(text, shell.branch),
+            Self::Branch => is_own_branch(text, shell),
+            Self::Key => is_key(text),
             Self::Broker => is_broker(text, shell.broker_port),
             Self::Data => !text.starts_with('@'),
             Self::Script => is_script(text),
+            Self::Property => is_property(text),
             Self::Choice(words) => words.iter().any(|word| word == text),
         };
         if fits { Ok(()) } else { Err(self.refusal(text)) }
     }
 
     fn check_path(&self, value: ArgumentValue<'_>, shell: &ShellState<'_>) -> Result<(), String> {
-        let leading = value.text.starts_with(['*', '?', '[']);
+        let text = value.text;
+        if let Some(tree) = value.tree {
+            return shell.check_tree(tree, value.access);
+        }
+        let leading = text.starts_with(['*', '?', '[']);
         if value.glob && leading && *self == Self::Path && !value.no_option {
-            return Err(format!("{} could match a file whose name is an option", quoted(value.text)));
+            return Err(format!("{} could match a file whose name is an option", quoted(text)));
         }
         // Several programs read more arguments from `@file`; for git `@` is a commit.
-        if value
-            .text
-            .strip_prefix('@')
-            .is_some_and(|name| !name.is_empty() && !name.starts_with(['{', '~', '^', '.']))
-        {
-            return Err(format!("{} could be a file with more arguments", quoted(value.text)));
+        let at =
+            text.strip_prefix('@').filter(|name| !name.is_empty() && !name.starts_with(['{', '~', '^', '.']));
+        if at.is_some() {
+            return Err(format!("{} could be a file with more arguments", quoted(text)));
         }
-        shell.check_path(value.text, value.glob)
+        // git reads `HEAD:file` and `:(top)file`.
+        let magic = |c: char| matches!(c, ':' | ')' | '!' | '^' | '/');
+        for part in text.match_indices([':', ')']).map(|(at, _)| text[at..].trim_start_matches(magic)) {
+            if !part.is_empty() {
+                shell.check_path(part, value.glob, value.access)?;
+            }
+        }
+        // git expands quoted patterns, too, for hidden files as well.
+        if !value.glob && text.contains(['*', '?', '[']) {
+            let last = text.rsplit(['/', ':', ')']).next().unwrap_or(text);
+            let secrets =
+                [".env", ".env.local", "id_rsa", "server.pem", "server.key", ".npmrc", "credentials.json"];
+            if secrets.iter().any(|name| protected::matches(last, name)) && !last.starts_with("[") {
+                return Err(format!("{} could match a protected file", quoted(text)));
+            }
+        }
+        shell.check_path(text, value.glob, value.access)
     }
 
     fn refusal(&self, text: &str) -> String {
         let text = quoted(text);
         match self {
-            Self::Sed => format!("the sed script {text} does more than print lines"),
+            Self::Sed => format!("the sed script {text} does more than edit text"),
+            Self::Awk => format!("the awk program {text} does more than read text"),
             Self::Print => format!("the format {text} takes more than text"),
-            Self::Jq => format!("the jq filter {text} does more than name a field"),
+            Self::Jq => format!("the jq filter {text} reads more than its input"),
             Self::Branch => format!("{text} is not the worktree's own branch"),
+            Self::Trunk => format!("{text} is not the default branch"),
             Self::Broker => format!("{text} is not the session's broker"),
             Self::Data => format!("{text} sends a file"),
             Self::Remote => format!("{text} is not `origin` or `upstream`"),
             _ => format!("the argument {text} is not on the allowlist"),
         }
     }
+}
+
+/// Whatever the argument means, it must not name a path outside of the worktree.
+fn check_any(value: ArgumentValue<'_>, shell: &ShellState<'_>) -> Result<(), String> {
+    let text = value.text;
+    let path = match text.split_once('=') {
+        Some((name, value)) if name.starts_with('-') => value,
+        _ if text.starts_with('-') => text.trim_start_matches('-'),
+        _ => text,
+    };
+    if value.glob && path.starts_with(['*', '?', '[']) {
+        return Err(format!("{} could match a file whose name is an option", quoted(text)));
+    }
+    if value.tree.is_some() || text.contains("://") || text.contains('\n') {
+        return Err(format!("{} is not a plain argument", quoted(text)));
+    }
+    if path.is_empty() { Ok(()) } else { shell.check_path(path, value.glob, PathAccess::Write) }
 }
 
 /// Digits, with an optional sign before and an optional unit after them.
@@ -168,30 +284,6 @@ fn takes_texts(format: &str) -> bool {
     }) && !escaped
 }
 
-/// `5p`, `1,20p`, `$p`, `/word/p`, `/from/,/to/p`
-fn is_print(script: &str) -> bool {
-    fn after_address(script: &str) -> Option<&str> {
-        if let Some(pattern) = script.strip_prefix('/') {
-            let (pattern, rest) = pattern.split_once('/')?;
-            return (!pattern.contains(['\\', '\n'])).then_some(rest);
-        }
-        let rest = script
-            .strip_prefix('$')
-            .unwrap_or_else(|| script.trim_start_matches(|c: char| c.is_ascii_digit()));
-        (rest.len() < script.len()).then_some(rest)
-    }
-    let Some(rest) = after_address(script) else { return false };
-    match rest.strip_prefix(',') {
-        Some(second) => after_address(second.strip_prefix('+').unwrap_or(second)) == Some("p"),
-        None => rest == "p",
-    }
-}
-
-fn is_field(filter: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._[]-".contains(c);
-    filter.starts_with('.') && filter.chars().all(plain)
-}
-
 fn is_mode(mode: &str) -> bool {
     let rights = mode.trim_start_matches(['u', 'g', 'o', 'a']);
     rights.len() > 1
@@ -199,8 +291,19 @@ fn is_mode(mode: &str) -> bool {
         && rights[1..].chars().all(|c| matches!(c, 'r' | 'w' | 'x'))
 }
 
-fn is_own_branch(text: &str, own: Option<&str>) -> bool {
-    own.is_some_and(|own| !is_trunk(own) && (text == "HEAD" || text == own))
+/// `<own>`, `HEAD`, or one of them with `:<own>`.
+fn is_own_branch(text: &str, shell: &ShellState<'_>) -> bool {
+    let Some(own) = shell.branch.filter(|own| !is_trunk_of(own, shell.trunk)) else { return false };
+    let (from, to) = text.split_once(':').unwrap_or((text, own));
+    let to = to.strip_prefix("refs/heads/").unwrap_or(to);
+    let from = from.strip_prefix("refs/heads/").unwrap_or(from);
+    (from == "HEAD" || from == own) && to == own
+}
+
+/// The default branch, as a local or a remote branch.
+fn is_trunk_of(text: &str, trunk: Option<&str>) -> bool {
+    let name = ["origin/", "upstream/"].iter().find_map(|remote| text.strip_prefix(remote)).unwrap_or(text);
+    is_trunk(name) || Some(name) == trunk
 }
 
 /// Branches that no agent owns.
@@ -218,27 +321,100 @@ fn is_broker(address: &str, port: Option<u16>) -> bool {
 }
 
 fn is_script(name: &str) -> bool {
-    const EVERYDAY: [&str; 8] =
-        ["test", "lint", "build", "check", "typecheck", "type-check", "tsc", "format:check"];
-    let first = name.split(':').next().unwrap_or_default();
-    is_name(name) && (EVERYDAY.contains(&name) || matches!(first, "test" | "lint" | "build" | "check"))
+    const EVERYDAY: [&str; 16] = [
+        "test",
+        "tests",
+        "lint",
+        "build",
+        "check",
+        "typecheck",
+        "type-check",
+        "types",
+        "tsc",
+        "format",
+        "fmt",
+        "coverage",
+        "prettier",
+        "eslint",
+        "compile",
+        "unit",
+    ];
+    let first = name.split([':', '-', '.']).next().unwrap_or_default();
+    is_name(name)
+        && !name.contains('/')
+        && (EVERYDAY.contains(&name) || EVERYDAY.contains(&first))
+        && !is_deploying(name)
+}
+
+/// Scripts that reach other machines, whatever their name begins with.
+fn is_deploying(name: &str) -> bool {
+    const REMOTE: [&str; 12] = [
+        "deploy",
+        "publish",
+        "release",
+        "push",
+        "upload",
+        "prod",
+        "production",
+        "live",
+        "remote",
+        "docker",
+        "smoke",
+        "staging",
+    ];
+    name.split([':', '-', '.', '_']).any(|part| REMOTE.contains(&part))
+}
+
+/// `test=Name` and the like: which tests run.
+fn is_property(text: &str) -> bool {
+    let (name, value) = text.split_once('=').unwrap_or((text, "true"));
+    let known = [
+        "test",
+        "tests",
+        "it.test",
+        "skipTests",
+        "skipITs",
+        "surefire.failIfNoSpecifiedTests",
+        "failIfNoTests",
+    ];
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_.,#*+$-".contains(c);
+    known.contains(&name) && value.chars().all(plain)
+}
+
+/// Settings that hold no secret. Headers, credentials and commands are left out.
+fn is_key(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._/-".contains(c);
+    let sections = [
+        "user.",
+        "init.",
+        "branch.",
+        "push.",
+        "pull.",
+        "merge.conflictstyle",
+        "rebase.",
+        "commit.gpgsign",
+        "core.bare",
+        "core.hookspath",
+        "core.autocrlf",
+        "core.editor",
+        "core.ignorecase",
+        "core.filemode",
+        "diff.",
+        "fetch.prune",
+        "remote.origin.url",
+        "remote.upstream.url",
+        "remote.pushdefault",
+        "rerere.enabled",
+    ];
+    key.chars().all(plain)
+        && sections.iter().any(|section| key.starts_with(section))
+        && !key.ends_with("signingkey")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_sed_scripts_that_print_are_allowed() {
-        for script in ["5p", "1,20p", "$p", "10,$p", "/fn main/p", "/a/,/b/p", "/a/,+3p", "1p"] {
-            assert!(is_print(script), "{script}");
-        }
-        for script in
-            ["", "p;w x", "1,5w /etc/x", "1e id", "s/a/b/e", "s/a/b/w x", "/a\\/w x/p", "1,5p w", "d", "1~2p"]
-        {
-            assert!(!is_print(script), "{script}");
-        }
-    }
 
     #[test]
     fn only_printf_formats_with_text_conversions_are_allowed() {
@@ -274,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn names_numbers_modes_and_fields_are_strict() {
+    fn names_numbers_and_modes_are_strict() {
         assert!(
             is_name("paw-core") && is_name("a::b") && !is_name("-x") && !is_name("../x") && !is_name("a;b")
         );
@@ -282,6 +458,5 @@ mod tests {
             is_number("-7") && is_number("+10k") && !is_number("1e9x") && !is_number("") && !is_number("x")
         );
         assert!(is_mode("+x") && is_mode("u+rw") && !is_mode("u+s") && !is_mode("777") && !is_mode("+"));
-        assert!(is_field(".a[0].b-c") && !is_field("env") && !is_field(".a|input") && is_field("."));
     }
 }

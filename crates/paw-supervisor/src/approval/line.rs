@@ -1,108 +1,72 @@
-//! Splits a command line into simple commands, if both parsers agree on it.
+//! Reads a command line, if both readers agree on it.
 
-use super::grammar::{self, ShellPiece};
-use super::lex::{self, ShellToken, ShellWord, TokenKind};
+use super::grammar;
+use super::syntax::{self, Redirect, ShellLine, ShellNode, SimpleCommand, WordPart, WordSource};
 
-/// A program with its arguments and redirections.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct SimpleCommand {
-    pub(super) words: Vec<ShellWord>,
-    pub(super) redirects: Vec<Redirect>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Redirect {
-    /// To another of its file descriptors.
-    Joined,
-    From(ShellWord),
-    Into(ShellWord),
-}
-
-/// The simple commands in order. The operators between them do not matter, because each has to be allowed by itself.
-pub(super) fn read(text: &str) -> Result<Vec<SimpleCommand>, String> {
-    let tokens = lex::tokens(text)?;
-    let commands = group(&tokens)?;
-    if pieces_of(&tokens) == grammar::pieces(text)? {
-        Ok(commands)
+pub(super) fn read(text: &str) -> Result<ShellLine, String> {
+    let line = syntax::read(text)?;
+    if line.pieces == grammar::pieces(text)? {
+        Ok(line)
     } else {
         Err("ambiguous: can be parsed in two ways".to_owned())
     }
 }
 
-/// Exactly one simple command without redirections, as in a user rule.
-pub(super) fn read_one(text: &str) -> Option<SimpleCommand> {
-    let mut commands = read(text).ok()?;
-    let only = commands.pop()?;
-    (commands.is_empty() && only.redirects.is_empty()).then_some(only)
+/// The words of exactly one simple command without redirections, as in a user rule.
+pub(super) fn read_one(text: &str) -> Option<Vec<WordSource>> {
+    let mut nodes = read(text).ok()?.nodes;
+    match (nodes.pop()?, nodes.is_empty()) {
+        (ShellNode::Command(SimpleCommand { assignments, words, redirects }), true)
+            if assignments.is_empty() && redirects.is_empty() =>
+        {
+            Some(words)
+        }
+        _ => None,
+    }
 }
 
-fn group(tokens: &[ShellToken]) -> Result<Vec<SimpleCommand>, String> {
-    let mut commands = Vec::new();
-    let mut current = SimpleCommand::default();
-    let mut tokens = tokens.iter();
-    let mut must_follow = false;
-    while let Some(token) = tokens.next() {
-        match &token.kind {
-            TokenKind::Word(word) => current.words.push(word.clone()),
-            TokenKind::Redirect { sign, .. } => match tokens.next().map(|token| &token.kind) {
-                Some(TokenKind::Word(target)) => current.redirects.push(redirect(sign, target)?),
-                _ => return Err("a redirection without a target".to_owned()),
-            },
-            TokenKind::End("\n") if current == SimpleCommand::default() => {}
-            TokenKind::End(sign) => {
-                commands.push(finished(std::mem::take(&mut current))?);
-                must_follow = !matches!(*sign, ";" | "\n");
+/// All simple commands of a line, including those in substitutions.
+pub(super) fn simple_commands(nodes: &[ShellNode]) -> Vec<&SimpleCommand> {
+    let mut found = Vec::new();
+    let mut open: Vec<&ShellNode> = nodes.iter().rev().collect();
+    while let Some(node) = open.pop() {
+        match node {
+            ShellNode::Command(command) => {
+                found.push(command);
+                let values = command.assignments.iter().map(|(_, value)| value);
+                let targets = command.redirects.iter().filter_map(|redirect| match redirect {
+                    Redirect::From(word) | Redirect::Into(word) => Some(word),
+                    Redirect::Joined | Redirect::Here(_) => None,
+                });
+                open.extend(command.words.iter().chain(values).chain(targets).flat_map(substitutions));
+            }
+            ShellNode::Pipeline(nodes) | ShellNode::Subshell(nodes) | ShellNode::Group(nodes) => {
+                open.extend(nodes.iter().rev());
+            }
+            ShellNode::For { values, body, .. } => {
+                open.extend(body.iter().rev());
+                open.extend(values.iter().flat_map(substitutions));
             }
         }
     }
-    if must_follow || current != SimpleCommand::default() {
-        commands.push(finished(current)?);
-    }
-    if commands.is_empty() { Err("no command".to_owned()) } else { Ok(commands) }
+    found
 }
 
-fn finished(command: SimpleCommand) -> Result<SimpleCommand, String> {
-    if command.words.is_empty() { Err("a command without a program".to_owned()) } else { Ok(command) }
+fn substitutions(word: &WordSource) -> impl Iterator<Item = &ShellNode> {
+    let nodes = word.parts.iter().filter_map(|part| match part {
+        WordPart::Output { nodes, .. } => Some(nodes),
+        _ => None,
+    });
+    nodes.flatten()
 }
 
-fn redirect(sign: &str, target: &ShellWord) -> Result<Redirect, String> {
-    match sign {
-        "<" => Ok(Redirect::From(target.clone())),
-        ">" | ">>" => Ok(Redirect::Into(target.clone())),
-        _ if matches!(target.text.as_str(), "1" | "2") && !target.quoted => Ok(Redirect::Joined),
-        _ => Err("`>&` before a file".to_owned()),
-    }
-}
-
-/// The tokens in the form used to compare them with the grammar's.
-fn pieces_of(tokens: &[ShellToken]) -> Vec<ShellPiece> {
-    let mut pieces = Vec::new();
-    let (mut begins, mut target) = (true, false);
-    for token in tokens {
-        match &token.kind {
-            TokenKind::Word(_) if target => {
-                target = false;
-                pieces.push(ShellPiece::Word(token.at.clone()));
-            }
-            TokenKind::Word(_) if begins => {
-                begins = false;
-                pieces.push(ShellPiece::Program(token.at.clone()));
-            }
-            TokenKind::Word(_) => pieces.push(ShellPiece::Word(token.at.clone())),
-            TokenKind::Redirect { .. } => {
-                target = true;
-                pieces.push(ShellPiece::Sign(token.at.clone()));
-            }
-            TokenKind::End(sign) => {
-                begins = true;
-                // The grammar has no node for a newline.
-                if *sign != "\n" {
-                    pieces.push(ShellPiece::Sign(token.at.clone()));
-                }
-            }
-        }
-    }
-    pieces
+/// The text of a word, with expansions left out.
+pub(super) fn text_of(word: &WordSource) -> String {
+    let text = |part: &WordPart| match part {
+        WordPart::Text { text, .. } => text.clone(),
+        _ => String::new(),
+    };
+    word.parts.iter().map(text).collect()
 }
 
 #[cfg(test)]
@@ -113,14 +77,69 @@ mod tests {
     use super::*;
 
     fn texts(line: &str) -> Vec<Vec<String>> {
-        let commands = read(line).unwrap().into_iter();
-        commands.map(|command| command.words.into_iter().map(|word| word.text).collect()).collect()
+        let line = read(line).unwrap_or_else(|why| panic!("{line}: {why}"));
+        let commands = simple_commands(&line.nodes).into_iter();
+        commands.map(|command| command.words.iter().map(text_of).collect()).collect()
     }
 
     #[test]
     fn every_simple_command_of_a_line_is_found() {
         assert_eq!(texts("a b && c | d 2>&1; e"), [vec!["a", "b"], vec!["c"], vec!["d"], vec!["e"]]);
         assert_eq!(texts("\na\n\nb || c;\n"), [["a"], ["b"], ["c"]]);
+        assert_eq!(texts("if a; then b; else c; fi; for x in y z; do d $x; done; (e)").len(), 5);
+        assert_eq!(texts("a \"$(b)\"; c=\"$(d)\""), [vec!["a", ""], vec!["b"], vec![], vec!["d"]]);
+    }
+
+    #[test]
+    fn both_readers_accept_everyday_constructs() {
+        for line in [
+            "git commit -m \"$(cat <<'EOF'\nfix: it's \"quoted\" $x `y`\n\n- a) b\nEOF\n)\"",
+            "cat <<'EOF' > docs/x.md\n# title\n$(no)\nEOF",
+            "cat > docs/x.md <<'EOF'\ntext\nEOF\n",
+            "cat > docs/x.md <<EOF\ntext\nEOF\nls",
+            "cat <<'EOF' | grep x\ntext\nEOF",
+            "RUST_BACKTRACE=1 cargo test",
+            "A=1 B=2 c",
+            "export CI=1 && npm test",
+            "CI=1",
+            "ls # comment; rm",
+            "# only\nls",
+            "cargo test &> out.txt",
+            "cargo test; echo $?",
+            "cargo test; echo \"exit: $?\"",
+            "[ -f x ] && echo y",
+            "[ ! -f x ] || echo y",
+            "[ \"$?\" -eq 0 ]",
+            "[ $? -ne 0 ] && ls",
+            "[ a = b ]",
+            "[ \"a\" != \"b\" ]",
+            "[ -n \"x\" ]",
+            "[ -z x ]",
+            "if [ -f x ]; then cat x; else echo no; fi",
+            "if cargo test; then echo ok; fi",
+            "for f in a b c; do echo $f; done",
+            "for f in a b c; do\n  echo \"== $f\"\n  wc -l \"$f\"\ndone",
+            "for f in src/*.rs; do wc -l ${f}; done | sort -n",
+            "(cd a && ls)",
+            "{ ls; pwd; } > out.txt 2>&1",
+            "! grep x y",
+            "time cargo test",
+            "grep \"foo$\" x",
+            "grep -n \"a\\|b\" x",
+            "echo \"branch $(git branch --show-current)\"",
+            "cd \"$(git rev-parse --show-toplevel)\" && ls",
+            "cd $(git rev-parse --show-toplevel)",
+            "find . -name '*.rs' -exec grep -l x {} \\;",
+            "find . -name '*.rs' -exec grep -l x {} +",
+        ] {
+            assert!(
+                read(line).is_ok(),
+                "{line}: {:?}\n{:?}\n{:?}",
+                read(line).err(),
+                syntax::read(line).map(|l| l.pieces),
+                grammar::pieces(line)
+            );
+        }
     }
 
     #[test]
@@ -136,7 +155,7 @@ mod tests {
         }
     }
 
-    /// The commands that a real bash runs for this text. bash finds no program, and a handler records each command.
+    /// The commands that a real shell runs for this text. bash finds no program, and a handler records each command.
     fn run_by_bash(text: &str) -> Vec<Vec<String>> {
         let dir = tempfile::tempdir().unwrap();
         let handler = r#"exec 9>>ran; command_not_found_handle() { printf '%s\0' "$@" $'\1' >&9; }"#;
@@ -149,17 +168,21 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(200))]
+        #![proptest_config(ProptestConfig::with_cases(300))]
         #[test]
         fn bash_runs_only_commands_that_were_parsed(parts in prop::collection::vec(prop::sample::select(vec![
             "a", "b", "c-d", "-x", "--y=z", "1", "2", " ", " ", " ", "'q r'", "'\"'", "'$(b)'", "\"s 't\"", "\"\\\\\"",
             "\"\\\"\"", "\"a;b\"", "\\ ", "\\;", "\\'", "\\\\", "\\&", ";", "; ", " && ", "&&", "|", " | ", "\n", " >f ", ">f",
-            " 2>&1 ", ">&2", " >>g ", " <f", "2>", "@{1}", "x{}y", "#z", "^", "%", ",", "=", "+", "\t", "''", "\"\"",
+            " 2>&1 ", ">&2", " >>g ", " <f", "2>", "@{1}", "x{}y", "#z", " # z\n", "^", "%", ",", "=", "+", "\t", "''", "\"\"",
+            "A=1 ", " &>f ", "if a; then b; fi", "(a; b)", "{ a; }", "! a", " <<'E'\n$(b)\nE\n", " <<E\nb;c\nE\n",
+            "for f in x; do a; done", "else", "fi", "\"$(a)\"", "E\n",
         ]), 1..12)) {
             let text = parts.concat();
-            let Ok(commands) = read(&text) else { return Ok(()) };
-            let mut expected: Vec<Vec<String>> =
-                commands.into_iter().map(|command| command.words.into_iter().map(|word| word.text).collect()).collect();
+            let Ok(line) = read(&text) else { return Ok(()) };
+            let mut expected: Vec<Vec<String>> = simple_commands(&line.nodes)
+                .into_iter()
+                .map(|command| command.words.iter().map(text_of).collect())
+                .collect();
             for ran in run_by_bash(&text) {
                 let at = expected.iter().position(|known| *known == ran);
                 prop_assert!(at.is_some(), "bash ran {ran:?} for {text:?}, which was parsed as {expected:?}");

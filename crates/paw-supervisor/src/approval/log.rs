@@ -12,7 +12,7 @@ use paw_core::paths::rotated;
 use paw_host::files::FileError;
 use serde::{Deserialize, Serialize};
 
-use super::{ApprovalVerdict, line, tools};
+use super::{ApprovalVerdict, tools};
 
 /// A file of this size is rotated; the previous one is deleted.
 const MOST_BYTES: u64 = 4 << 20;
@@ -140,15 +140,15 @@ fn is_known(pattern: &str) -> bool {
 
 /// The program and verb of each simple command that a rule could allow.
 fn patterns(command: &str) -> Vec<String> {
-    let Ok(commands) = line::read(command) else { return Vec::new() };
+    let Some(commands) = super::simple_commands(command) else { return Vec::new() };
     let plain = |word: &str| {
         !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:".contains(c))
     };
-    let pattern = |command: &line::SimpleCommand| {
-        let program = &command.words.first()?.text;
+    let pattern = |words: &Vec<String>| {
+        let program = words.first()?;
         let unfit =
             !plain(program) || tools::runs_other_programs(program) || matches!(program.as_str(), "rm" | "cd");
-        let texts: Vec<_> = command.words.iter().map(|word| word.text.as_str()).collect();
+        let texts: Vec<_> = words.iter().map(String::as_str).collect();
         if unfit || tools::find(&tools::normalize(&texts), &[]).is_some() {
             return None;
         }
@@ -219,7 +219,7 @@ mod tests {
             entry(4, "rm -rf x", "ask"),
             entry(4, "bash -c x", "ask"),
             entry(4, "git diff --output=x", "ask"),
-            entry(4, "x $(y)", "ask"),
+            entry(4, "x `y`", "ask"),
             entry(9, "just check", "allow"),
         ];
         let found = suggest(&entries);

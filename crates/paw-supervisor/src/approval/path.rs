@@ -1,42 +1,18 @@
 //! Resolves paths and decides whether an agent may use them without asking.
 
-use paw_core::paths::CheckoutDir;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use super::characters::quoted;
+use super::protected::{self, Protection};
 
-/// Names that are protected at any depth: git's and git paw's state, settings of CLIs, and common places for secrets. A `*`
-/// matches any suffix.
-const PROTECTED: [&str; 27] = [
-    ".git",
-    CheckoutDir::NAME,
-    ".aider*",
-    ".aws",
-    ".claude",
-    ".claude.json",
-    ".codeium",
-    ".codex",
-    ".continue",
-    ".copilot",
-    ".cursor",
-    ".docker",
-    ".env*",
-    ".gemini",
-    ".gnupg",
-    ".kube",
-    ".mcp.json",
-    ".netrc",
-    ".npmrc",
-    ".opencode",
-    ".pypirc",
-    ".qwen",
-    ".ssh",
-    ".vibe",
-    ".windsurf",
-    "opencode.json",
-    "opencode.jsonc",
-];
+/// What a command does with a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PathAccess {
+    Read,
+    Write,
+}
 
 /// The most directory entries a pattern may expand to.
 const MOST_ENTRIES: usize = 4096;
@@ -60,21 +36,46 @@ impl PathBounds {
     }
 
     /// Resolves `text` from `dir`; fails outside of the worktree and for protected paths.
-    pub(super) fn check(&self, dir: &Path, text: &str) -> Result<PathBuf, String> {
-        let target = resolve_links(&self.absolute(dir, text)?)?;
-        self.require_allowed(&target, text)?;
+    pub(super) fn check(&self, dir: &Path, text: &str, access: PathAccess) -> Result<PathBuf, String> {
+        let target = self.resolve(&self.absolute(dir, text)?, text)?;
+        self.require_allowed(&target, text, access)?;
         Ok(target)
     }
 
     /// Like [`Self::check`], for everything a pattern could match.
-    pub(super) fn check_pattern(&self, dir: &Path, text: &str) -> Result<(), String> {
+    pub(super) fn check_pattern(&self, dir: &Path, text: &str, access: PathAccess) -> Result<(), String> {
         let path = self.absolute(dir, text)?;
         let parts: Vec<_> = path.components().collect();
         let wild = parts.iter().position(is_wild).unwrap_or(parts.len());
-        let base = resolve_links(&parts[..wild].iter().collect::<PathBuf>())?;
-        self.require_allowed(&base, text)?;
+        let base = self.resolve(&parts[..wild].iter().collect::<PathBuf>(), text)?;
+        self.require_allowed(&base, text, access)?;
         let mut left = MOST_ENTRIES;
-        self.check_matches(&base, &parts[wild..], text, &mut left)
+        self.check_matches(&base, &parts[wild..], (text, access), &mut left)
+    }
+
+    /// Resolves links. Paths through `/proc` and `/dev` differ from process to process; a worktree may be below them.
+    pub(super) fn resolve(&self, path: &Path, text: &str) -> Result<PathBuf, String> {
+        let mut real = PathBuf::new();
+        for part in path.components() {
+            self.follow(&mut real, part, text)?;
+        }
+        Ok(real)
+    }
+
+    fn follow(&self, real: &mut PathBuf, part: Component<'_>, text: &str) -> Result<(), String> {
+        follow(real, part)?;
+        let fleeting = ["/proc", "/dev"].iter().any(|above| real.starts_with(above));
+        if fleeting && !real.starts_with(&self.root) && !self.root.starts_with(&*real) {
+            return Err(format!("{} leaves the worktree", quoted(text)));
+        }
+        Ok(())
+    }
+
+    /// An entry of a resolved directory, with its link resolved.
+    pub(super) fn entry(&self, dir: &Path, name: &OsStr, text: &str) -> Result<PathBuf, String> {
+        let mut real = dir.to_path_buf();
+        self.follow(&mut real, Component::Normal(name), text)?;
+        Ok(real)
     }
 
     fn absolute(&self, dir: &Path, text: &str) -> Result<PathBuf, String> {
@@ -82,10 +83,7 @@ impl PathBounds {
             return Err("a path that is empty or has several lines".to_owned());
         }
         let Some(below) = text.strip_prefix('~') else {
-            let path = dir.join(text);
-            // Their content differs from process to process.
-            let fleeting = ["/proc", "/dev"].iter().any(|above| path.starts_with(above));
-            return if fleeting { Err(format!("{} leaves the worktree", quoted(text))) } else { Ok(path) };
+            return Ok(dir.join(text));
         };
         match (&self.home, below.strip_prefix('/'), below) {
             (Some(home), Some(below), _) => Ok(home.join(below.trim_start_matches('/'))),
@@ -94,7 +92,12 @@ impl PathBounds {
         }
     }
 
-    fn require_allowed(&self, target: &Path, text: &str) -> Result<(), String> {
+    pub(super) fn require_allowed(
+        &self,
+        target: &Path,
+        text: &str,
+        access: PathAccess,
+    ) -> Result<(), String> {
         let Ok(inside) = target.strip_prefix(&self.root) else {
             return Err(format!("{} leaves the worktree", quoted(text)));
         };
@@ -105,8 +108,12 @@ impl PathBounds {
             let directory = file.parent().filter(|dir| dir.components().next().is_some());
             inside.starts_with(directory.unwrap_or(file))
         };
-        let is_named = |part: Component<'_>| is_protected(&part.as_os_str().to_string_lossy());
-        if in_home || self.settings.iter().any(is_settings) || inside.components().any(is_named) {
+        let is_named = match protected::find(inside) {
+            Some(Protection::Secret | Protection::Settings) => true,
+            Some(Protection::Steering) => access == PathAccess::Write,
+            None => false,
+        };
+        if in_home || is_named || self.settings.iter().any(is_settings) {
             return Err(format!("{} is protected", quoted(text)));
         }
         Ok(())
@@ -117,7 +124,7 @@ impl PathBounds {
         &self,
         dir: &Path,
         parts: &[Component<'_>],
-        text: &str,
+        (text, access): (&str, PathAccess),
         left: &mut usize,
     ) -> Result<(), String> {
         let Some((part, below)) = parts.split_first() else { return Ok(()) };
@@ -126,68 +133,65 @@ impl PathBounds {
             return Err(format!("{} could lead anywhere", quoted(text)));
         }
         if !is_wild(part) {
-            let target = resolve_links(&dir.join(part))?;
-            self.require_allowed(&target, text)?;
-            return self.check_matches(&target, below, text, left);
+            let target = self.resolve(&dir.join(part), text)?;
+            self.require_allowed(&target, text, access)?;
+            return self.check_matches(&target, below, (text, access), left);
         }
         let Ok(entries) = fs::read_dir(dir) else { return Ok(()) };
         for entry in entries.flatten().filter(|entry| !entry.file_name().to_string_lossy().starts_with('.')) {
             *left = left.checked_sub(1).ok_or_else(|| format!("{} matches too many files", quoted(text)))?;
-            let target = resolve_links(&entry.path())?;
-            self.require_allowed(&target, text)?;
+            let target = self.entry(dir, &entry.file_name(), text)?;
+            self.require_allowed(&target, text, access)?;
             if !below.is_empty() && target.is_dir() {
-                self.check_matches(&target, below, text, left)?;
+                self.check_matches(&target, below, (text, access), left)?;
             }
         }
         Ok(())
     }
 }
 
-/// Whether git would take a directory for a repository and read its configuration.
-pub(super) fn is_repository(dir: &Path) -> bool {
-    fs::symlink_metadata(dir.join(".git")).is_ok()
-        || (dir.join("HEAD").exists() && dir.join("objects").exists())
+/// Whether git could take a directory for a repository and read its configuration, which can run programs. git accepts
+/// a `HEAD` that is a dangling link, and objects that `commondir` names elsewhere, so any `HEAD` counts.
+pub(super) fn could_be_repository(dir: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(dir) else { return false };
+    entries.flatten().any(|entry| {
+        let name = entry.file_name();
+        name.eq_ignore_ascii_case(".git") || name.eq_ignore_ascii_case("HEAD")
+    })
 }
 
 fn is_wild(part: &Component<'_>) -> bool {
     part.as_os_str().to_string_lossy().contains(['*', '?', '['])
 }
 
-/// Ignores case, because some file systems do.
-fn is_protected(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    if [".env.example", ".env.sample", ".env.template"].contains(&name.as_str()) {
-        return false;
-    }
-    PROTECTED.iter().any(|protected| match protected.strip_suffix('*') {
-        Some(start) => name.starts_with(start),
-        None => name == *protected,
-    })
-}
-
 /// The path with symbolic links resolved, as far as it exists. `..` leaves the directory that a link leads to.
 pub(super) fn resolve_links(path: &Path) -> Result<PathBuf, String> {
     let mut real = PathBuf::new();
     for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                real.pop();
-            }
-            Component::RootDir | Component::Prefix(_) => real.push(part),
-            Component::Normal(name) => {
-                real.push(name);
-                match real.canonicalize() {
-                    Ok(target) => real = target,
-                    Err(_) if real.is_symlink() => {
-                        return Err(format!("{} is a dangling link", quoted(&real.to_string_lossy())));
-                    }
-                    Err(_) => {}
+        follow(&mut real, part)?;
+    }
+    Ok(real)
+}
+
+fn follow(real: &mut PathBuf, part: Component<'_>) -> Result<(), String> {
+    match part {
+        Component::CurDir => {}
+        Component::ParentDir => {
+            real.pop();
+        }
+        Component::RootDir | Component::Prefix(_) => real.push(part),
+        Component::Normal(name) => {
+            real.push(name);
+            match real.canonicalize() {
+                Ok(target) => *real = target,
+                Err(_) if real.is_symlink() => {
+                    return Err(format!("{} is a dangling link", quoted(&real.to_string_lossy())));
                 }
+                Err(_) => {}
             }
         }
     }
-    Ok(real)
+    Ok(())
 }
 
 #[cfg(test)]
@@ -226,15 +230,13 @@ mod tests {
     }
 
     fn check(bounds: &PathBounds, text: &str) -> bool {
-        bounds.check(&bounds.root, text).is_ok()
+        bounds.check(&bounds.root, text, PathAccess::Write).is_ok()
     }
 
     #[test]
     fn paths_are_resolved_before_they_are_checked() {
         let (_dir, bounds) = place();
-        for text in
-            [".", "src", "./src/../src/new.rs", "stays/deep", "stays/../src", "new/a/../b", ".github/x"]
-        {
+        for text in [".", "src", "./src/../src/new.rs", "stays/deep", "stays/../src", "new/a/../b"] {
             assert!(check(&bounds, text), "{text}");
         }
         let absolute = bounds.root.join("src").display().to_string();
@@ -280,7 +282,7 @@ mod tests {
         ] {
             assert!(!check(&bounds, text), "{text}");
         }
-        for text in [".gitignore", ".github/workflows/x.yml", "git", "environment", ".env.example"] {
+        for text in [".gitignore", "git", "environment", ".env.example"] {
             assert!(check(&bounds, text), "{text}");
         }
     }
@@ -297,7 +299,7 @@ mod tests {
     #[test]
     fn a_pattern_is_checked_against_everything_it_could_match() {
         let (_dir, bounds) = place();
-        let fits = |text: &str| bounds.check_pattern(&bounds.root, text).is_ok();
+        let fits = |text: &str| bounds.check_pattern(&bounds.root, text, PathAccess::Read).is_ok();
         assert!(fits("src/*.rs") && fits("new/*/x") && fits("src/d*/new"));
         for text in
             ["*", "links/*", "../*", "/etc/*", ".*", ".g*/config", "src/*/../..", "src/*/state", "~/*"]
@@ -313,6 +315,6 @@ mod tests {
             fs::create_dir(dir.path().join(number.to_string())).unwrap();
         }
         let bounds = PathBounds::new(dir.path(), None).unwrap();
-        assert!(bounds.check_pattern(&bounds.root, "*").unwrap_err().contains("too many"));
+        assert!(bounds.check_pattern(&bounds.root, "*", PathAccess::Read).unwrap_err().contains("too many"));
     }
 }

@@ -1,5 +1,6 @@
 //! The approval rules of a repository: the user's, and those of the repository once the user has approved them.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use paw_broker::endpoint::Endpoint;
@@ -7,11 +8,12 @@ use paw_core::PawError;
 use paw_core::config::{ApprovalLevel, AutoApproveConfig, SupervisorConfig};
 use paw_core::paths::PawDir;
 use paw_host::config::{self, Layers};
-use paw_host::files::Dirs;
+use paw_host::files::{Dirs, Lock};
 use paw_host::git::{Git, GitError, Repo};
 use paw_host::trust::{TrustStore, TrustSubject};
 
 use super::{ApprovalRules, CommandContext};
+use crate::gates;
 
 /// The rules in effect, and what the repository adds once it is approved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,11 +29,8 @@ pub fn load_rules(dir: &Path, dirs: &Dirs) -> Result<(RepositoryRules, CommandCo
         Err(GitError::NotARepository(_)) => {
             let config = config::load_layers(None, None)?.resolve()?;
             let rules = ApprovalRules::from_config(&config.supervisor.unwrap_or_default());
-            let (home, broker_port) = (std::env::home_dir(), Some(config.broker.port));
-            Ok((
-                RepositoryRules { rules, unapproved: None },
-                CommandContext { home, broker_port, ..CommandContext::at(dir) },
-            ))
+            let place = CommandContext { home: std::env::home_dir(), ..CommandContext::at(dir) };
+            Ok((RepositoryRules { rules, unapproved: None }, place))
         }
         Err(error) => Err(error.into()),
     }
@@ -46,32 +45,112 @@ pub fn load_rules_in(
     let layers = config::load_layers(Some(&repo.root), None)?;
     let configured = resolve_rules(&layers, repo, &TrustStore::open(dirs))?;
     let root = repo.worktree.clone().unwrap_or_else(|| dir.to_path_buf());
-    let endpoint = Endpoint::load(&PawDir::of(&repo.common_dir)).ok().flatten();
-    let port = endpoint.and_then(|endpoint| endpoint.address()).map(|address| address.port());
     let config = layers.resolve()?;
+    let git = Git::at(&root);
+    let branch = git.find_current_branch()?.map(String::from);
+    let trunk = repo.git().find_default_branch()?.map(String::from);
     let place = CommandContext {
         cwd: dir.to_path_buf(),
         home: std::env::home_dir(),
-        branch: Git::at(&root).find_current_branch()?.map(String::from),
-        broker_port: Some(port.unwrap_or(config.broker.port)),
+        pushes_own_branch: branch.as_deref().is_some_and(|branch| pushes_own_branch(&git, branch)),
+        packages: trunk.as_deref().map(|trunk| load_packages(&git, &root, trunk)).unwrap_or_default(),
+        branch,
+        trunk,
+        broker_port: find_broker_port(&PawDir::of(&repo.common_dir)),
         settings: config.clis.values().filter_map(|cli| cli.settings_path.clone()).collect(),
         ..CommandContext::at(root)
     };
     Ok((configured, place))
 }
 
+/// The port of the session's own broker. Neither the configured port nor one that a stopped broker left counts.
+fn find_broker_port(dir: &PawDir) -> Option<u16> {
+    let address = Endpoint::load(dir).ok().flatten()?.address()?;
+    // A running broker holds its lock.
+    let runs = matches!(Lock::try_take(&dir.broker_lock()), Ok(None));
+    (runs && address.ip().is_loopback()).then(|| address.port())
+}
+
+/// Whether `git push` without a target pushes this branch, and nothing else, to its own name on `origin`.
+fn pushes_own_branch(git: &Git, branch: &str) -> bool {
+    let Ok(settings) = git.find(["config", "--get-regexp", r"^(push|remote|branch|submodule)\."]) else {
+        return false;
+    };
+    settings.unwrap_or_default().lines().all(|line| {
+        let (key, value) = line.split_once(' ').unwrap_or((line, "true"));
+        let (key, value) = (key.to_lowercase(), value.trim());
+        let own = |name: &str| key == format!("branch.{}.{name}", branch.to_lowercase());
+        match key.as_str() {
+            "push.default" => matches!(value, "simple" | "current" | "nothing"),
+            "push.followtags" | "submodule.recurse" => value == "false",
+            "push.recursesubmodules" => matches!(value, "no" | "check" | "false"),
+            "remote.pushdefault" => value == "origin",
+            _ if own("pushremote") || own("remote") => value == "origin",
+            _ => !(key.starts_with("remote.") && (key.ends_with(".push") || key.ends_with(".mirror"))),
+        }
+    })
+}
+
+/// The names of the packages in the lockfile of the default branch, which an agent cannot change.
+fn load_packages(git: &Git, root: &Path, trunk: &str) -> BTreeSet<String> {
+    let Some(lockfile) = ["package-lock.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock"]
+        .into_iter()
+        .find(|name| root.join(name).is_file())
+    else {
+        return BTreeSet::new();
+    };
+    match git.find(["show", &format!("refs/heads/{trunk}:{lockfile}")]) {
+        Ok(Some(text)) => packages_in(&text),
+        _ => BTreeSet::new(),
+    }
+}
+
+/// The package names in a lockfile. Each line that names a package starts with its key.
+fn packages_in(lockfile: &str) -> BTreeSet<String> {
+    let name = |line: &str| {
+        let key = line.trim().trim_start_matches(['"', '\'', '/']);
+        let key = key.strip_prefix("node_modules/").unwrap_or(key);
+        let end = key
+            .char_indices()
+            .skip(1)
+            .find(|(_, c)| matches!(c, '@' | '"' | '\'' | ':' | '('))
+            .map(|(at, _)| at)?;
+        let name = &key[..end];
+        let plain = |c: char| c.is_ascii_alphanumeric() || "@/._-".contains(c);
+        (!name.is_empty() && name.chars().all(plain)).then(|| name.to_owned())
+    };
+    lockfile.lines().filter_map(name).collect()
+}
+
 /// The rules for agents in `repo`. A repository that is not trusted can only make them stricter.
 pub fn resolve_rules(layers: &Layers, repo: &Repo, store: &TrustStore) -> Result<RepositoryRules, PawError> {
     let merged = layers.resolve()?.supervisor.unwrap_or_default();
     let subject = find_requested_rules(layers)?;
-    match subject {
+    let gates = approved_gates(layers, &merged, repo, store)?;
+    let (rules, unapproved) = match subject {
         Some(subject) if !store.is_approved(repo, &subject)? => {
             let user = layers.of_user_alone().resolve()?.supervisor.unwrap_or_default();
-            let rules = ApprovalRules::from_config(&stricter(&user, merged));
-            Ok(RepositoryRules { rules, unapproved: Some(subject) })
+            (ApprovalRules::from_config(&stricter(&user, merged)), Some(subject))
         }
-        _ => Ok(RepositoryRules { rules: ApprovalRules::from_config(&merged), unapproved: None }),
+        _ => (ApprovalRules::from_config(&merged), None),
+    };
+    Ok(RepositoryRules { rules: rules.with_gates(gates), unapproved })
+}
+
+/// The commands of the gates that the user configured or approved. Agents may run them, too.
+fn approved_gates(
+    layers: &Layers,
+    config: &SupervisorConfig,
+    repo: &Repo,
+    store: &TrustStore,
+) -> Result<Vec<String>, PawError> {
+    let plan = gates::plan(config, &layers.repo);
+    if let Some(request) = plan.request()
+        && !store.is_approved(repo, &request.subject)?
+    {
+        return Ok(Vec::new());
     }
+    Ok(plan.steps.into_iter().map(|step| step.command).collect())
 }
 
 /// What the repository's configuration allows beyond the user's, as a request for approval.
@@ -146,4 +225,22 @@ fn stricter(user: &SupervisorConfig, mut merged: SupervisorConfig) -> Supervisor
     merged.common_dev_allowlist.enabled &= user.common_dev_allowlist.enabled;
     merged.common_dev_allowlist.extra.clone_from(&user.common_dev_allowlist.extra);
     merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn package_names_are_found_in_every_kind_of_lockfile() {
+        let npm =
+            "{\n \"packages\": {\n  \"node_modules/@biomejs/biome\": {\n  },\n  \"node_modules/jest\": {";
+        let pnpm = "packages:\n  '@biomejs/biome@1.9.0':\n    resolution: x\n  jest@29.0.0(x@1):\n";
+        let yarn = "\"@biomejs/biome@^1.0.0\":\n  version \"1\"\njest@^29.0.0:\n  version \"29\"\n";
+        for text in [npm, pnpm, yarn] {
+            let found = packages_in(text);
+            assert!(found.contains("jest") && found.contains("@biomejs/biome"), "{text}: {found:?}");
+            assert!(!found.contains("eslint"));
+        }
+    }
 }

@@ -3,9 +3,9 @@
 use paw_core::config::{ApprovalLevel, Stack, SupervisorConfig};
 
 use super::characters::quoted;
-use super::lex::ShellWord;
 use super::line;
 use super::tools;
+use super::word::ShellWord;
 
 /// The configuration of automatic approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub struct ApprovalRules {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct UserRule {
     words: Vec<String>,
+    /// Ends in `*`: any continuation is allowed.
+    open: bool,
 }
 
 impl Default for ApprovalRules {
@@ -55,15 +57,16 @@ impl ApprovalRules {
     }
 
     fn add(&mut self, text: &str) {
-        let command =
-            line::read_one(text).filter(|command| !command.words.iter().any(|word| word.glob || word.home));
-        match command {
-            Some(command) => {
-                let words = command.words.into_iter().map(|word| word.text).collect();
-                self.own.push(UserRule { words });
-            }
+        match UserRule::parse(text) {
+            Some(rule) => self.own.push(rule),
             None => self.unusable.push(text.to_owned()),
         }
+    }
+
+    /// Also allows the commands of the user's gates.
+    pub(super) fn with_gates(mut self, commands: impl IntoIterator<Item = String>) -> Self {
+        self.own.extend(commands.into_iter().filter_map(|command| UserRule::parse(&command)));
+        self
     }
 
     /// User rules that are not one plain command and allow nothing.
@@ -83,36 +86,59 @@ impl ApprovalRules {
         if self.level == ApprovalLevel::Off { Err("the approval level is off".to_owned()) } else { Ok(()) }
     }
 
-    /// Finds the user rule for a command, and the arguments after its words.
+    /// Finds the user rule for a command, and the plain arguments after its words.
     pub(super) fn find_user_rule<'w>(
         &self,
         words: &'w [ShellWord],
     ) -> Result<Option<(String, &'w [ShellWord])>, String> {
         let begins = |rule: &&UserRule| {
             rule.words.len() <= words.len()
-                && rule.words.iter().zip(words).all(|(rule, word)| *rule == word.text)
+                && rule
+                    .words
+                    .iter()
+                    .zip(words)
+                    .all(|(rule, word)| *rule == word.text && !word.unknown && !word.glob)
         };
-        let Some(rule) = self.own.iter().filter(begins).max_by_key(|rule| rule.words.len()) else {
-            return Ok(None);
-        };
-        let program = rule.words.first().map(String::as_str).unwrap_or_default();
+        let longest = self.own.iter().filter(begins).max_by_key(|rule| (rule.words.len(), rule.open));
+        let Some(rule) = longest else { return Ok(None) };
         let more = &words[rule.words.len()..];
         let text = rule.words.join(" ");
-        if tools::runs_other_programs(program) && !more.is_empty() {
-            return Err(format!(
-                "{} runs other programs, so its rule allows no further arguments",
-                quoted(program)
-            ));
+        if rule.open {
+            return Ok(Some((format!("{text} *"), &[])));
         }
-        let option = more.iter().find(|word| word.text.starts_with('-'));
-        if let Some(option) = option.filter(|_| tools::is_listed(program)) {
+        if let Some(word) = more.iter().find(|word| !rule.covers(word)) {
             return Err(format!(
-                "the rule {} does not name the option {}",
+                "the rule {} does not cover {}; {} would",
                 quoted(&text),
-                quoted(&option.text)
+                quoted(&word.text),
+                quoted(&format!("{text} *"))
             ));
         }
         Ok(Some((text, more)))
+    }
+}
+
+impl UserRule {
+    fn parse(text: &str) -> Option<Self> {
+        let (text, open) = match text.trim_end().strip_suffix(" *") {
+            Some(text) => (text, true),
+            None => (text, false),
+        };
+        let words = line::read_one(text)?;
+        let plain = |word| {
+            let text = line::text_of(word);
+            let expands =
+                word.plain().is_some_and(|text| text.contains(['*', '?', '[']) || text.starts_with('~'));
+            (!expands && word.is_text()).then_some(text)
+        };
+        Some(Self { words: words.iter().map(plain).collect::<Option<_>>()?, open })
+    }
+
+    /// Whether a further word is a plain argument: no option, no assignment, no further target or program.
+    fn covers(&self, word: &ShellWord) -> bool {
+        let program = self.words.first().map(String::as_str).unwrap_or_default();
+        let plain = !word.text.starts_with(['-', '+', '@']) && !word.text.contains('=');
+        plain && !tools::runs_other_programs(program) && !tools::runs_targets(program)
     }
 }
 
@@ -129,32 +155,56 @@ mod tests {
     }
 
     fn own(rules: &ApprovalRules, command: &str) -> Result<Option<String>, String> {
-        let words = line::read(command).unwrap().remove(0).words;
+        let words: Vec<_> = command.split(' ').map(ShellWord::literal).collect();
         Ok(rules.find_user_rule(&words)?.map(|(rule, _)| rule))
     }
 
     #[test]
     fn a_user_rule_matches_whole_words() {
-        let rules = rules(&["just check", "nox -s tests"]);
-        assert_eq!(own(&rules, "just check"), Ok(Some("just check".to_owned())));
-        assert_eq!(own(&rules, "just check --verbose"), Ok(Some("just check".to_owned())));
-        assert_eq!(own(&rules, "just checkout"), Ok(None));
-        assert_eq!(own(&rules, "just"), Ok(None));
+        let rules = rules(&["mytool check", "nox -s tests"]);
+        assert_eq!(own(&rules, "mytool check"), Ok(Some("mytool check".to_owned())));
+        assert_eq!(own(&rules, "mytool check src/a.rs"), Ok(Some("mytool check".to_owned())));
+        assert_eq!(own(&rules, "mytool checkout"), Ok(None));
+        assert_eq!(own(&rules, "mytool"), Ok(None));
     }
 
     #[test]
-    fn a_user_rule_allows_no_options_of_known_programs_and_no_arguments_of_launchers() {
-        let rules = rules(&["git push", "bash scripts/ci.sh", "cargo run"]);
-        assert!(own(&rules, "git push --force").is_err() && own(&rules, "cargo run --config x").is_err());
-        assert!(own(&rules, "cargo run").unwrap().is_some());
-        assert!(own(&rules, "bash scripts/ci.sh").unwrap().is_some());
-        assert!(own(&rules, "bash scripts/ci.sh -x").is_err());
+    fn a_user_rule_allows_no_options_assignments_or_further_targets() {
+        let rules = rules(&["make lint", "mytool check", "git push", "bash scripts/ci.sh", "./gradlew test"]);
+        for allowed in ["make lint", "mytool check a b", "git push", "bash scripts/ci.sh", "./gradlew test"] {
+            assert!(matches!(own(&rules, allowed), Ok(Some(_))), "{allowed}");
+        }
+        for refused in [
+            "make lint --eval=x",
+            "make lint deploy",
+            "make lint -f x",
+            "make lint SHELL=x",
+            "mytool check --fast",
+            "mytool check -o x",
+            "mytool check A=b",
+            "git push --force",
+            "bash scripts/ci.sh x",
+            "./gradlew test publish",
+            "mytool check @args",
+        ] {
+            assert!(own(&rules, refused).is_err(), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_user_rule_that_ends_in_a_star_allows_any_continuation() {
+        let rules = rules(&["make lint *", "cargo xtask *"]);
+        for allowed in ["make lint", "make lint --eval=x -j4 A=b", "cargo xtask ci --all"] {
+            assert!(matches!(own(&rules, allowed), Ok(Some(_))), "{allowed}");
+        }
+        assert_eq!(own(&rules, "make deploy"), Ok(None));
+        assert!(own(&rules, "make lint -j4").unwrap().unwrap().ends_with(" *"));
     }
 
     #[test]
     fn a_user_rule_that_is_not_a_plain_command_is_unusable() {
-        let rules = rules(&["ls; rm x", "make $X", "", "echo *", "a > b"]);
-        assert_eq!(rules.unusable(), ["ls; rm x", "make $X", "echo *", "a > b"]);
+        let rules = rules(&["ls; rm x", "make $X", "", "echo *.rs", "a > b", "A=1 b", "* *"]);
+        assert_eq!(rules.unusable(), ["ls; rm x", "make $X", "echo *.rs", "a > b", "A=1 b", "* *"]);
         assert!(rules.own.is_empty());
     }
 

@@ -1,34 +1,56 @@
-//! Usage lines: which arguments a program may be called with.
+//! Which arguments a program may be called with.
 //!
-//! A usage line lists every allowed option by its full name, then the operands:
-//! `-v --stat -n=NUM --color[=TEXT] -NUM NAME? PATH...`. An option with `=` has a value, in the same word or the next;
-//! with `[=]` only in the same word; `-NUM` is a number as an option. An operand with `?` may be absent, the last one
-//! with `...` may be absent or repeat. The part after `--` is the usage of the arguments after `--`. The kinds of values are those of `argument`.
-//! An option that is not listed, in any spelling, does not match.
+//! Every allowed option is listed by its full name. An option with `=` has a value, in the same word or the next; with `[=]`
+//! only in the same word; with `=A,B` it has two, in the next two words; `-NUM` is a number as an option. An operand with
+//! `?` may be absent, the last one with `...` may be absent or repeat. The kinds of values are those of `argument`. An option
+//! that is not listed, in any spelling, does not match.
 
 use super::argument::{ArgumentKind, ArgumentValue};
 use super::characters::quoted;
-use super::command::ShellState;
-use super::lex::ShellWord;
+use super::path::PathAccess;
+use super::shell::ShellState;
+use super::word::ShellWord;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Usage {
-    options: Vec<OptionUsage>,
-    operands: Vec<ArgumentKind>,
+    pub(super) options: Vec<OptionUsage>,
+    operands: Operands,
+    /// The operands if one of these options is given, as with the pattern in `grep -e`.
+    instead: Option<(Vec<String>, Operands)>,
+    /// `-5` is an option.
+    numbers: bool,
+    pub(super) behind: Option<Box<Usage>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Operands {
+    kinds: Vec<ArgumentKind>,
     /// The number of required operands.
     least: usize,
     repeats: bool,
-    /// `-5` is an option.
-    numbers: bool,
-    /// Whether long options start with one dash, so that letters cannot be joined.
-    one_dash: bool,
-    behind: Option<Box<Usage>>,
+    /// From here on, options belong to the program that is run.
+    free_from: Option<usize>,
+}
+
+/// What an option changes about its call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OptionEffect {
+    None,
+    /// It writes files.
+    Writes,
+    /// It uses the network.
+    Network,
+    /// It uses only what is downloaded already.
+    Offline,
+    /// It writes no files, although the call does without it.
+    DryRun,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct OptionUsage {
-    name: String,
+pub(super) struct OptionUsage {
+    pub(super) name: String,
     takes: OptionValue,
+    effect: OptionEffect,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,71 +59,123 @@ enum OptionValue {
     Value(ArgumentKind),
     /// An optional value in the same word.
     Attached(ArgumentKind),
+    Two(ArgumentKind, ArgumentKind),
+}
+
+/// The arguments of a call that fits its usage.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct MatchedArguments {
+    /// The options by their listed names, with their values.
+    pub(super) options: Vec<(String, Option<String>)>,
+    pub(super) operands: Vec<ShellWord>,
+    effects: Vec<OptionEffect>,
+}
+
+impl MatchedArguments {
+    pub(super) fn has(&self, names: &[&str]) -> bool {
+        self.options.iter().any(|(name, _)| names.contains(&name.as_str()))
+    }
+
+    pub(super) fn values<'a>(&'a self, names: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
+        let named = self.options.iter().filter(|(name, _)| names.contains(&name.as_str()));
+        named.filter_map(|(_, value)| value.as_deref())
+    }
+
+    pub(super) fn shows(&self, effect: OptionEffect) -> bool {
+        self.effects.contains(&effect)
+    }
 }
 
 impl Usage {
-    /// `None` if the line is invalid, which the tests of the tables would find.
-    pub(super) fn parse(line: &str) -> Option<Self> {
-        let mut usage = Self::default();
-        let (line, behind) = match line.split_once(" -- ") {
-            Some((line, behind)) => (line, Some(behind)),
-            None => (line, None),
-        };
-        for word in line.split_whitespace() {
+    /// Adds the options of a table row; `None` if one is not written correctly.
+    pub(super) fn add_options(&mut self, words: &str, effect: OptionEffect) -> Option<()> {
+        for word in words.split_whitespace() {
             if word == "-NUM" {
-                usage.numbers = true;
-            } else if word.starts_with('-') {
-                usage.options.push(option(word)?);
+                self.numbers = true;
             } else {
-                usage.repeats = word.ends_with("...");
-                let name = word.trim_end_matches("...").trim_end_matches('?');
-                usage.operands.push(ArgumentKind::parse(name)?);
-                if name == word {
-                    usage.least = usage.operands.len();
-                }
+                self.options.push(option(word, effect)?);
             }
         }
-        let long = |option: &OptionUsage| option.name.len() > 2 && !option.name.starts_with("--");
-        usage.one_dash = usage.options.iter().any(long);
-        if let Some(behind) = behind {
-            usage.behind = Some(Box::new(Self::parse(behind)?));
+        Some(())
+    }
+
+    /// Adds the options of another usage.
+    pub(super) fn include(&mut self, other: &Self) {
+        self.options.extend(other.options.iter().cloned());
+        self.numbers |= other.numbers;
+    }
+
+    /// The operands, and the options with which they differ.
+    pub(super) fn set_operands(&mut self, words: &str) -> Option<()> {
+        match words.split_once(" with ") {
+            None => self.operands = operands(words)?,
+            Some((words, with)) => {
+                let with = with.split_whitespace().map(str::to_owned).collect();
+                self.instead = Some((with, operands(words)?));
+            }
         }
-        Some(usage)
+        Some(())
+    }
+
+    /// Long options start with one dash, so that letters cannot be joined.
+    fn one_dash(&self) -> bool {
+        self.options.iter().any(|option| option.name.len() > 2 && !option.name.starts_with("--"))
     }
 
     /// Checks the arguments; the error names the one that does not match.
-    pub(super) fn check(&self, args: &[ShellWord], shell: &ShellState<'_>) -> Result<(), String> {
+    pub(super) fn check(
+        &self,
+        args: &[ShellWord],
+        access: PathAccess,
+        shell: &ShellState<'_>,
+    ) -> Result<MatchedArguments, String> {
+        let mut found = MatchedArguments::default();
         let mut operands = Vec::new();
         let mut args = args.iter();
         while let Some(word) = args.next() {
-            if word.text == "--" {
+            if word.text == "--" && !word.glob {
                 if let Some(behind) = &self.behind {
-                    self.check_operands(&operands, shell)?;
-                    return behind.check(args.as_slice(), shell);
+                    self.check_operands(&operands, &found, access, shell)?;
+                    let more = behind.check(args.as_slice(), access, shell)?;
+                    found.effects.extend(more.effects);
+                    break;
                 }
-                operands
-                    .extend(args.map(|word| ArgumentValue { no_option: true, ..ArgumentValue::of(word) }));
-                return self.check_operands(&operands, shell);
+                operands.extend(args.map(|word| (word, true)));
+                break;
             }
-            if is_option(&word.text) {
-                self.check_option(word, &mut args, shell)?;
+            let free = self.operands.free_from.is_some_and(|from| operands.len() >= from);
+            if is_option(&word.text) && !free {
+                self.check_option(word, &mut args, (access, shell), &mut found)?;
             } else {
-                operands.push(ArgumentValue::of(word));
+                operands.push((word, false));
             }
         }
-        self.check_operands(&operands, shell)
+        self.check_operands(&operands, &found, access, shell)?;
+        found.operands = operands.into_iter().map(|(word, _)| word.clone()).collect();
+        Ok(found)
     }
 
-    fn check_operands(&self, operands: &[ArgumentValue<'_>], shell: &ShellState<'_>) -> Result<(), String> {
-        if operands.len() < self.least {
+    fn check_operands(
+        &self,
+        operands: &[(&ShellWord, bool)],
+        found: &MatchedArguments,
+        access: PathAccess,
+        shell: &ShellState<'_>,
+    ) -> Result<(), String> {
+        let instead = self
+            .instead
+            .as_ref()
+            .filter(|(with, _)| found.options.iter().any(|(name, _)| with.contains(name)));
+        let usage = instead.map_or(&self.operands, |(_, operands)| operands);
+        if operands.len() < usage.least {
             return Err("an argument is missing".to_owned());
         }
-        for (at, value) in operands.iter().enumerate() {
-            let last = self.operands.last().filter(|_| self.repeats);
-            match self.operands.get(at).or(last) {
-                Some(kind) => kind.check(*value, shell)?,
-                None => return Err(format!("unexpected argument {}", quoted(value.text))),
-            }
+        for (at, (word, no_option)) in operands.iter().enumerate() {
+            let last = usage.kinds.last().filter(|_| usage.repeats);
+            let Some(kind) = usage.kinds.get(at).or(last) else {
+                return Err(format!("unexpected argument {}", quoted(&word.text)));
+            };
+            kind.check(ArgumentValue { no_option: *no_option, ..ArgumentValue::of(word, access) }, shell)?;
         }
         Ok(())
     }
@@ -110,9 +184,10 @@ impl Usage {
         &self,
         word: &'w ShellWord,
         next: &mut std::slice::Iter<'w, ShellWord>,
-        shell: &ShellState<'_>,
+        (access, shell): (PathAccess, &ShellState<'_>),
+        found: &mut MatchedArguments,
     ) -> Result<(), String> {
-        if word.glob {
+        if word.glob && !shell.matches_nothing(&word.text) {
             return Err(format!("{} is an option and a pattern", quoted(&word.text)));
         }
         let text = word.text.as_str();
@@ -126,76 +201,118 @@ impl Usage {
         };
         if let Some(option) = self.options.iter().find(|option| option.name == name) {
             // `-p=x` gives a one-letter option the value `=x`, unless all options start with one dash.
-            let glued = attached.is_some() && name.len() == 2 && !self.one_dash;
+            let glued = attached.is_some() && name.len() == 2 && !self.one_dash();
             if !glued {
-                return fits(option, attached, next, shell);
+                return option.check((word, attached), next, (access, shell), found);
             }
         }
-        if text.starts_with("--") || self.one_dash {
+        if text.starts_with("--") || self.one_dash() {
             return Err(unknown(name));
         }
-        self.check_letters(text, next, shell)
+        self.check_letters(word, next, (access, shell), found)
     }
 
     /// `-la`, `-n5`, `-am message`
     fn check_letters<'w>(
         &self,
-        text: &'w str,
+        word: &'w ShellWord,
         next: &mut std::slice::Iter<'w, ShellWord>,
-        shell: &ShellState<'_>,
+        context: (PathAccess, &ShellState<'_>),
+        found: &mut MatchedArguments,
     ) -> Result<(), String> {
-        for (at, letter) in text.char_indices().skip(1) {
+        for (at, letter) in word.text.char_indices().skip(1) {
             let name = format!("-{letter}");
             let Some(option) = self.options.iter().find(|option| option.name == name) else {
                 return Err(unknown(&name));
             };
+            let rest = &word.text[at + letter.len_utf8()..];
             if option.takes != OptionValue::Nothing {
-                let rest = &text[at + letter.len_utf8()..];
-                return fits(option, (!rest.is_empty()).then_some(rest), next, shell);
+                return option.check((word, (!rest.is_empty()).then_some(rest)), next, context, found);
             }
+            option.check((word, None), next, context, found)?;
         }
         Ok(())
     }
 }
 
-fn option(word: &str) -> Option<OptionUsage> {
+impl OptionUsage {
+    fn check<'w>(
+        &self,
+        (word, attached): (&'w ShellWord, Option<&'w str>),
+        next: &mut std::slice::Iter<'w, ShellWord>,
+        (access, shell): (PathAccess, &ShellState<'_>),
+        found: &mut MatchedArguments,
+    ) -> Result<(), String> {
+        // A pattern that matches no file is plain text.
+        let in_word =
+            |text| ArgumentValue { text, glob: false, no_option: true, ..ArgumentValue::of(word, access) };
+        let mut following = |kind: &ArgumentKind| match next.next() {
+            // If the program expects no value here, it would read this as an option.
+            Some(word) if is_option(&word.text) && !kind.may_be_negative() => {
+                Err(format!("the value {} looks like an option", quoted(&word.text)))
+            }
+            Some(word) => {
+                let value = ArgumentValue { is_value: true, ..ArgumentValue::of(word, access) };
+                kind.check(value, shell).map(|()| word.text.clone())
+            }
+            None => Err(format!("{} without its value", quoted(&self.name))),
+        };
+        let value = match (&self.takes, attached) {
+            (OptionValue::Nothing | OptionValue::Attached(_), None) => None,
+            (OptionValue::Nothing | OptionValue::Two(..), Some(_)) => {
+                return Err(format!("{} with a value", quoted(&self.name)));
+            }
+            (OptionValue::Value(kind) | OptionValue::Attached(kind), Some(value)) => {
+                kind.check(in_word(value), shell)?;
+                Some(value.to_owned())
+            }
+            (OptionValue::Value(kind), None) => Some(following(kind)?),
+            (OptionValue::Two(one, two), None) => {
+                following(one)?;
+                Some(following(two)?)
+            }
+        };
+        found.options.push((self.name.clone(), value));
+        found.effects.push(self.effect);
+        Ok(())
+    }
+}
+
+fn operands(words: &str) -> Option<Operands> {
+    let mut operands = Operands::default();
+    for word in words.split_whitespace() {
+        operands.repeats = word.ends_with("...");
+        if word == "ARGS..." {
+            operands.free_from = Some(operands.kinds.len());
+        }
+        let name = word.trim_end_matches("...").trim_end_matches('?');
+        operands.kinds.push(ArgumentKind::parse(name)?);
+        if name == word {
+            operands.least = operands.kinds.len();
+        }
+    }
+    Some(operands)
+}
+
+fn option(word: &str, effect: OptionEffect) -> Option<OptionUsage> {
     let (name, takes) = if let Some((name, kind)) = word.split_once("[=") {
         (name, OptionValue::Attached(ArgumentKind::parse(kind.strip_suffix(']')?)?))
     } else if let Some((name, kind)) = word.split_once('=') {
-        (name, OptionValue::Value(ArgumentKind::parse(kind)?))
+        match kind.split_once(',') {
+            Some((one, two)) => {
+                (name, OptionValue::Two(ArgumentKind::parse(one)?, ArgumentKind::parse(two)?))
+            }
+            None => (name, OptionValue::Value(ArgumentKind::parse(kind)?)),
+        }
     } else {
         (word, OptionValue::Nothing)
     };
-    Some(OptionUsage { name: name.to_owned(), takes })
+    name.starts_with('-').then(|| OptionUsage { name: name.to_owned(), takes, effect })
 }
 
 /// A single dash is a file name for standard input.
 fn is_option(text: &str) -> bool {
     text.starts_with('-') && text.len() > 1
-}
-
-fn fits<'w>(
-    option: &OptionUsage,
-    attached: Option<&'w str>,
-    next: &mut std::slice::Iter<'w, ShellWord>,
-    shell: &ShellState<'_>,
-) -> Result<(), String> {
-    let plain = |text| ArgumentValue { text, glob: false, no_option: true };
-    match (&option.takes, attached) {
-        (OptionValue::Nothing | OptionValue::Attached(_), None) => Ok(()),
-        (OptionValue::Nothing, Some(_)) => Err(format!("{} with a value", quoted(&option.name))),
-        (OptionValue::Value(kind) | OptionValue::Attached(kind), Some(value)) => {
-            kind.check(plain(value), shell)
-        }
-        (OptionValue::Value(kind), None) => match next.next() {
-            // If the program expects no value here, it would read this as an option.
-            Some(word) if is_option(&word.text) && *kind != ArgumentKind::Number => {
-                Err(format!("the value {} looks like an option", quoted(&word.text)))
-            }
-            Some(word) => kind.check(ArgumentValue::of(word), shell),
-            None => Err(format!("{} without its value", quoted(&option.name))),
-        },
-    }
 }
 
 fn unknown(name: &str) -> String {
@@ -208,18 +325,24 @@ mod tests {
 
     use super::*;
     use crate::approval::CommandContext;
-    use crate::approval::line;
 
-    fn check(usage: &str, args: &str) -> bool {
+    fn usage(options: &str, operands: &str) -> Usage {
+        let mut usage = Usage::default();
+        usage.add_options(options, OptionEffect::None).unwrap();
+        usage.set_operands(operands).unwrap();
+        usage
+    }
+
+    fn check(usage: &Usage, args: &str) -> bool {
         let place = CommandContext::at(Path::new("/nowhere/tree"));
         let shell = ShellState::new(&place).unwrap();
-        let words = line::read(&format!("x {args}")).unwrap().remove(0).words;
-        Usage::parse(usage).unwrap().check(&words[1..], &shell).is_ok()
+        let words: Vec<_> = args.split_whitespace().map(ShellWord::literal).collect();
+        usage.check(&words, PathAccess::Read, &shell).is_ok()
     }
 
     #[test]
     fn options_match_by_their_full_name_only() {
-        let usage = "-a -b -n=NUM --stat --color[=TEXT] --dir=PATH -NUM PATH...";
+        let usage = usage("-a -b -n=NUM --stat --color[=TEXT] --dir=PATH --arg=NAME,TEXT -NUM", "PATH...");
         for args in [
             "",
             "-ab x",
@@ -232,8 +355,9 @@ mod tests {
             "--dir src",
             "-12",
             "- x",
+            "--arg a b c",
         ] {
-            assert!(check(usage, args), "{args}");
+            assert!(check(&usage, args), "{args}");
         }
         for args in [
             "-c",
@@ -246,29 +370,38 @@ mod tests {
             "-n x",
             "--color x /etc",
             "--x",
+            "--arg a",
+            "--arg=a b",
+            "--arg a --stat",
         ] {
-            assert!(!check(usage, args), "{args}");
+            assert!(!check(&usage, args), "{args}");
         }
     }
 
     #[test]
     fn arguments_after_two_dashes_have_their_own_usage() {
-        let usage = "-v NAME? -- --exact NAME...";
-        assert!(check(usage, "-v one -- --exact two three"));
-        assert!(!check(usage, "one two") && !check(usage, "-- -v") && !check(usage, "--exact"));
-        assert!(check("-v PATH...", "-- -v") && !check("-v PATH...", "-- ../x"));
+        let mut tested = usage("-v", "NAME?");
+        tested.behind = Some(Box::new(usage("--exact", "NAME...")));
+        assert!(check(&tested, "-v one -- --exact two three"));
+        assert!(!check(&tested, "one two") && !check(&tested, "-- -v") && !check(&tested, "--exact"));
+        let plain = usage("-v", "PATH...");
+        assert!(check(&plain, "-- -v") && !check(&plain, "-- ../x"));
     }
 
     #[test]
     fn long_options_with_one_dash_are_not_split_into_letters() {
-        let usage = "-name=TEXT -type=f|d -n PATH...";
-        assert!(check(usage, ". -name '*.rs' -type f") && check(usage, "-name=x"));
-        assert!(!check(usage, ". -delete") && !check(usage, "-type x") && !check(usage, "-nn"));
+        let usage = usage("-name=TEXT -type=f|d -n", "PATH...");
+        assert!(check(&usage, ". -name x -type f") && check(&usage, "-name=x"));
+        assert!(!check(&usage, ". -delete") && !check(&usage, "-type x") && !check(&usage, "-nn"));
     }
 
     #[test]
-    fn operands_are_counted() {
-        assert!(check("SED PATH...", "5p a b") && !check("SED PATH...", "") && check("SED PATH...", "5p"));
-        assert!(check("PATH?", "") && check("PATH?", "a") && !check("PATH?", "a b") && !check("", "a"));
+    fn operands_are_counted_and_depend_on_options() {
+        let mut grep = usage("-e=TEXT", "TEXT PATH...");
+        grep.set_operands("PATH... with -e").unwrap();
+        assert!(check(&grep, "/etc src") && !check(&grep, "") && !check(&grep, "x /etc"));
+        assert!(check(&grep, "-e x src") && check(&grep, "src -e x") && !check(&grep, "-e x /etc"));
+        let one = usage("", "PATH?");
+        assert!(check(&one, "") && check(&one, "a") && !check(&one, "a b") && !check(&usage("", ""), "a"));
     }
 }

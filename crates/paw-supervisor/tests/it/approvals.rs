@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use paw_core::config::{ApprovalLevel, AutoApproveConfig, DevAllowlistConfig, Stack, SupervisorConfig};
-use paw_supervisor::approval::{ApprovalRules, CommandContext, judge};
+use paw_supervisor::approval::{ApprovalRules, CommandContext, judge, judge_edit};
 use proptest::prelude::*;
 
-use crate::hostile::{HALF, HOSTILE};
+use crate::corpus::{EVERYDAY, HOSTILE, Line};
 
 /// A worktree with some files, a home directory next to it, and links that lead outside.
 pub(crate) struct Tree {
@@ -19,31 +19,81 @@ pub(crate) struct Tree {
 
 impl Tree {
     pub(crate) fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        Self::below(&std::env::temp_dir())
+    }
+
+    pub(crate) fn below(above: &Path) -> Self {
+        let dir = tempfile::tempdir_in(above).unwrap();
         let root = dir.path().canonicalize().unwrap();
-        for name in ["tree/src/bare/objects", "tree/tests", "tree/docs", "home/.ssh", "other"] {
+        for name in [
+            "tree/src/bare/objects",
+            "tree/tests",
+            "tree/docs/cargo",
+            "tree/odd",
+            "tree/config",
+            "tree/linked",
+            "tree/.cargo",
+            "tree/.claude",
+            "tree/.github/workflows",
+            "tree/fixtures/repo/objects",
+            "tree/fixtures/repo/refs",
+            "tree/fixtures/dangling",
+            "tree/fixtures/common",
+            "home/.ssh",
+            "other",
+        ] {
             fs::create_dir_all(root.join(name)).unwrap();
         }
-        for name in
-            ["tree/Cargo.toml", "tree/src/main.rs", "tree/src/bare/HEAD", "tree/.env", "home/.ssh/id_rsa"]
-        {
+        for name in [
+            "tree/Cargo.toml",
+            "tree/src/main.rs",
+            "tree/src/bare/HEAD",
+            "tree/.git",
+            "tree/.env",
+            "tree/config/.env",
+            "tree/odd/a b",
+            "tree/docs/cargo/config.toml",
+            "tree/.cargo/config.toml",
+            "tree/.claude/settings.json",
+            "tree/.github/workflows/ci.yml",
+            "tree/fixtures/repo/HEAD",
+            "tree/fixtures/common/HEAD",
+            "tree/fixtures/common/commondir",
+            "other/secret",
+            "home/.ssh/id_rsa",
+        ] {
             fs::write(root.join(name), "x\n").unwrap();
         }
-        symlink(root.join("home"), root.join("tree/out")).unwrap();
-        symlink(root.join("home/.ssh/id_rsa"), root.join("tree/docs/key.md")).unwrap();
-        symlink(root.join("other/new"), root.join("tree/dangling")).unwrap();
+        for (target, link) in [
+            ("home", "tree/out"),
+            ("home/.ssh/id_rsa", "tree/docs/key.md"),
+            ("other/new", "tree/dangling"),
+            ("other/secret", "tree/linked/main.rs"),
+            ("other/secret", "tree/linked/src"),
+            ("other/secret", "tree/linked/Cargo.toml"),
+            ("other/secret", "tree/linked/secret.md"),
+            ("other/secret", "tree/linked/target"),
+        ] {
+            symlink(root.join(target), root.join(link)).unwrap();
+        }
         symlink("src", root.join("tree/in")).unwrap();
+        symlink("refs/heads/none", root.join("tree/fixtures/dangling/HEAD")).unwrap();
         let place = CommandContext {
             home: Some(root.join("home")),
             branch: Some("feat/x".to_owned()),
+            trunk: Some("main".to_owned()),
+            pushes_own_branch: true,
             broker_port: Some(9119),
+            packages: ["typescript", "eslint", "prettier", "jest", "vitest", "@playwright/test"]
+                .map(str::to_owned)
+                .into(),
             ..CommandContext::at(root.join("tree"))
         };
         Self { _dir: dir, place }
     }
 
     fn allows(&self, command: &str) -> bool {
-        judge(command, &ApprovalRules::default(), &self.place).is_allow()
+        judge(command, &RULES, &self.place).is_allow()
     }
 
     fn absolute(&self, path: &str) -> String {
@@ -51,147 +101,40 @@ impl Tree {
     }
 }
 
-/// Everyday commands of agents.
-const EVERYDAY: &[&str] = &[
-    "cargo test",
-    "cargo test -p paw-core config::",
-    "cargo test --workspace --no-fail-fast -- --nocapture --test-threads=1",
-    "cargo test 2>&1 | tail -20",
-    "cargo build --release",
-    "cargo check --all-targets --all-features",
-    "cargo clippy --all-targets -- -D warnings",
-    "cargo +nightly fmt --all -- --check",
-    "cargo fmt --check && cargo clippy && cargo test",
-    "cargo tree -i serde",
-    "cargo nextest run -E 'test(foo)'",
-    "cargo build --target-dir target/x",
-    "cargo build --manifest-path crates/a/Cargo.toml",
-    "cargo doc --no-deps",
-    "cargo update -p serde",
-    "git status",
-    "git status -sb",
-    "git --no-pager log --oneline -5",
-    "git log -n 3 --format='%h %s' main..HEAD -- src/main.rs",
-    "git diff --stat HEAD~1",
-    "git diff --cached",
-    "git log @{u}..HEAD",
-    "git diff @~1",
-    "git diff main...feat/x",
-    "git show HEAD:src/main.rs",
-    "git show --stat 'HEAD@{1}'",
-    "git show HEAD@{1}",
-    "git blame -L 1,5 src/main.rs",
-    "git grep -n 'fn main' src",
-    "git ls-files",
-    "git rev-parse --show-toplevel",
-    "git branch --show-current",
-    "git branch -avv",
-    "git remote -v",
-    "git stash list",
-    "git worktree list",
-    "git merge-base main HEAD",
-    "git add -A",
-    "git add src/main.rs tests",
-    "git add .",
-    "git commit -m 'fix: a thing'",
-    "git commit -am \"feat!: größer — und besser\"",
-    "git commit -m 'one\n\ntwo lines; rm -rf / is only text $(here)'",
-    "git commit --amend --no-edit",
-    "git fetch",
-    "git fetch origin main",
-    "git pull --ff-only",
-    "git merge main --no-edit",
-    "git push",
-    "git push -u origin feat/x",
-    "git push origin HEAD",
-    "git mv src/main.rs src/lib.rs",
-    "git paw say status working --message 'writing tests'",
-    "git paw inbox --since 4",
-    "git-paw say question 'may I?'",
-    "git paw status --json",
-    "curl -s http://127.0.0.1:9119/status",
-    "curl -s -X POST http://127.0.0.1:9119/publish -H 'Content-Type: application/json' -d '{\"a\":1}'",
-    "ls",
-    "ls -la src",
-    "ls tests/*",
-    "cat Cargo.toml",
-    "cat src/*.rs",
-    "cat < Cargo.toml",
-    "head -n 20 src/main.rs",
-    "head -5 src/main.rs",
-    "tail -n +3 src/main.rs",
-    "wc -l src/main.rs",
-    "grep -rn 'fn main' src",
-    "grep -c x Cargo.toml || true",
-    "rg -n 'fn main' src",
-    "rg --files src",
-    "find . -name '*.rs' -type f",
-    "find src -maxdepth 2 \\( -name a -o -name b \\) -print",
-    "sed -n '1,40p' src/main.rs",
-    "sed -n /main/p src/main.rs",
-    "sort Cargo.toml | uniq -c | sort -rn | head",
-    "cut -d= -f2 Cargo.toml",
-    "jq -r .name package.json",
-    "diff -u Cargo.toml src/main.rs",
-    "pwd",
-    "pwd; ls",
-    "pwd\nls\n",
-    "echo done",
-    "echo hello > docs/new.md",
-    "echo hello >> docs/new.md 2>/dev/null",
-    "printf '%s\\n' x",
-    "true",
-    "which cargo",
-    "command -v rg",
-    "date +%F",
-    "test -f Cargo.toml && echo yes",
-    "mkdir -p src/new/deep",
-    "touch src/new.rs",
-    "cp Cargo.toml docs/copy.toml",
-    "mv src/main.rs src/old.rs",
-    "chmod +x tests/run.sh",
-    "cargo test | tee docs/out.txt",
-    "cd src && ls",
-    "cd src && cargo test",
-    "cd in && cat main.rs",
-    "npm test",
-    "npm run lint",
-    "npm run test:unit -- --coverage",
-    "yarn test",
-    "pnpm run build",
-    "node --test tests",
-    "tsc --noEmit",
-    "pytest -q tests",
-    "pytest -xvs tests/test_a.py::test_b",
-    "python -m pytest -k name",
-    "python3 -m unittest discover -s tests",
-    "ruff check .",
-    "mypy --strict src",
-    "go test ./...",
-    "go test -run TestX -count=1 -v ./src",
-    "go build ./...",
-    "go vet ./...",
-    "gofmt -l .",
-    "mdbook build",
-    "openspec validate --all",
-];
+/// The default rules, with the targets that a user's rules name.
+static RULES: LazyLock<ApprovalRules> = LazyLock::new(|| {
+    let extra = ["make lint", "make test", "just check", "task unit"].map(str::to_owned).to_vec();
+    configured(AutoApproveConfig::default(), DevAllowlistConfig { extra, ..DevAllowlistConfig::default() })
+});
 
 #[test]
 fn hostile_commands_are_never_approved() {
     let tree = Tree::new();
-    let allowed: Vec<_> = HOSTILE.iter().chain(HALF).filter(|command| tree.allows(command)).collect();
+    let allowed: Vec<_> = HOSTILE.iter().filter(|line| tree.allows(&line.command)).collect();
+    println!("dangerous commands approved: {} of {}", allowed.len(), HOSTILE.len());
     assert!(allowed.is_empty(), "{allowed:#?}");
-    assert!(HOSTILE.len() >= 150, "{}", HOSTILE.len());
+    assert!(HOSTILE.len() >= 400, "{}", HOSTILE.len());
 }
 
 #[test]
-fn everyday_commands_are_approved() {
+fn at_most_one_in_twenty_everyday_commands_is_asked_about() {
     let tree = Tree::new();
-    for command in EVERYDAY {
-        let verdict = judge(command, &ApprovalRules::default(), &tree.place);
-        assert!(verdict.is_allow(), "{command}: {}", verdict.reason());
+    let verdict = |line: &Line| judge(&line.command, &RULES, &tree.place);
+    let asked: Vec<_> = EVERYDAY.iter().filter(|line| !verdict(line).is_allow()).collect();
+    println!("everyday commands asked about: {} of {}", asked.len(), EVERYDAY.len());
+    for line in &asked {
+        println!("  {}: {}", line.command, verdict(line).reason());
     }
-    assert!(EVERYDAY.len() + HOSTILE.len() >= 300);
+    assert!(asked.len() * 20 <= EVERYDAY.len(), "{}", asked.len());
+    assert!(EVERYDAY.len() >= 400, "{}", EVERYDAY.len());
+}
+
+#[test]
+fn no_command_is_in_both_corpora_or_twice_in_one() {
+    let mut lines: Vec<_> = HOSTILE.iter().chain(EVERYDAY.iter()).map(|line| &line.command).collect();
+    lines.sort_unstable();
+    let twice: Vec<_> = lines.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+    assert!(twice.is_empty(), "{twice:?}");
 }
 
 #[test]
@@ -248,7 +191,7 @@ fn the_approval_level_limits_what_is_approved() {
     let verdicts = |level: ApprovalLevel| {
         let approve = AutoApproveConfig { approval_level: level, ..AutoApproveConfig::default() };
         let rules = configured(approve, DevAllowlistConfig::default());
-        ["cargo test", "git push", "git fetch", "git pull", "curl -s http://127.0.0.1:9119/status"]
+        ["cargo test --offline", "git push", "git fetch", "git pull", "curl -s http://127.0.0.1:9119/status"]
             .map(|command| judge(command, &rules, &tree.place).is_allow())
     };
     assert_eq!(verdicts(ApprovalLevel::Safe), [true; 5]);
@@ -269,14 +212,212 @@ fn approval_of_writes_can_be_turned_off() {
 }
 
 #[test]
+fn a_copy_into_a_directory_never_goes_through_a_link_in_it() {
+    let tree = Tree::new();
+    for program in ["cp", "mv", "git mv", "cp -r"] {
+        assert!(!tree.allows(&format!("{program} src/main.rs linked")), "{program}");
+        assert!(!tree.allows(&format!("{program} src/*.rs linked/")), "{program}");
+        assert!(tree.allows(&format!("{program} src/main.rs tests")), "{program}");
+    }
+    assert!(!tree.allows("cp -r linked docs/copy") && !tree.allows("cp -r docs/. linked"));
+}
+
+#[test]
+fn recursive_searches_never_read_protected_files() {
+    let tree = Tree::new();
+    for line in [
+        "grep -r x .",
+        "grep -rn x",
+        "rg -g .env x",
+        "rg --hidden x",
+        "rg -uu x config",
+        "diff -r config src",
+    ] {
+        assert!(!tree.allows(line), "{line}");
+    }
+    for line in
+        ["grep -r x src", "grep -rn --include=*.rs x .", "rg x", "rg -g '*.rs' x", "rg --hidden x src"]
+    {
+        assert!(tree.allows(line), "{line}");
+    }
+}
+
+#[test]
+fn a_directory_that_git_takes_for_a_repository_is_asked_about() {
+    let tree = Tree::new();
+    for name in ["repo", "dangling", "common"] {
+        assert!(!tree.allows(&format!("cd fixtures/{name} && git status")), "{name}");
+        assert!(!tree.allows(&format!("git -C fixtures/{name} status")), "{name}");
+    }
+    assert!(tree.allows("cd fixtures && git status") && tree.allows("git -C fixtures status"));
+}
+
+#[test]
+fn files_that_steer_tools_are_protected_from_writes_and_edits() {
+    let tree = Tree::new();
+    for file in [
+        "rust-toolchain.toml",
+        ".cargo/config.toml",
+        ".github/workflows/ci.yml",
+        ".husky/pre-commit",
+        ".vscode/tasks.json",
+        ".claude/settings.json",
+        ".codex/config.toml",
+        ".factory/mcp.json",
+        ".envrc",
+        ".npmrc",
+        ".yarnrc.yml",
+        ".pnp.cjs",
+    ] {
+        assert!(!tree.allows(&format!("echo x > {file}")), "{file}");
+        assert!(!judge_edit(file, &RULES, &tree.place).is_allow(), "{file}");
+    }
+    assert!(tree.allows("cat .github/workflows/ci.yml") && tree.allows("cat .cargo/config.toml"));
+    assert!(judge_edit("Makefile", &RULES, &tree.place).is_allow());
+}
+
+#[test]
+fn turned_off_writes_cover_formatters_and_git_verbs_that_write() {
+    let tree = Tree::new();
+    let approve = AutoApproveConfig { approve_worktree_writes: false, ..AutoApproveConfig::default() };
+    let rules = configured(approve, DevAllowlistConfig::default());
+    for line in [
+        "cargo fmt",
+        "cargo clippy --fix",
+        "rustfmt src/main.rs",
+        "ruff format",
+        "ruff check --fix",
+        "black .",
+        "gofmt -w src",
+        "go fmt ./...",
+        "prettier --write src",
+        "eslint --fix src",
+        "sed -i s/a/b/ src/main.rs",
+        "git mv src/main.rs src/x.rs",
+        "git merge main",
+        "git rebase main",
+        "git pull",
+        "cargo update",
+        "go mod tidy",
+        "tsc",
+        "jest -u",
+    ] {
+        assert!(tree.allows(line), "{line}");
+        assert!(!judge(line, &rules, &tree.place).is_allow(), "{line}");
+    }
+    for line in [
+        "cargo fmt --check",
+        "cargo fmt -- --check",
+        "ruff format --check",
+        "black --check .",
+        "gofmt -l .",
+        "tsc --noEmit",
+        "git commit -m x",
+    ] {
+        assert!(judge(line, &rules, &tree.place).is_allow(), "{line}");
+    }
+}
+
+#[test]
+fn the_conservative_level_allows_no_command_that_uses_the_network() {
+    let tree = Tree::new();
+    let approve =
+        AutoApproveConfig { approval_level: ApprovalLevel::Conservative, ..AutoApproveConfig::default() };
+    let rules = configured(approve, DevAllowlistConfig::default());
+    for line in [
+        "git push",
+        "git fetch",
+        "git pull",
+        "git ls-remote origin",
+        "cargo audit",
+        "cargo update",
+        "cargo search x",
+        "cargo test",
+        "cargo build",
+        "pip list --outdated",
+        "npm outdated",
+        "go test ./...",
+        "mvn test",
+        "dotnet test",
+        "curl -s http://127.0.0.1:9119/status",
+    ] {
+        assert!(tree.allows(line), "{line}");
+        assert!(!judge(line, &rules, &tree.place).is_allow(), "{line}");
+    }
+    for line in [
+        "cargo test --offline",
+        "cargo build --frozen",
+        "pytest",
+        "npm test",
+        "git status",
+        "pip list",
+        "go test -mod=vendor ./...",
+    ] {
+        assert!(judge(line, &rules, &tree.place).is_allow(), "{line}");
+    }
+}
+
+#[test]
+fn the_users_rule_make_lint_covers_neither_options_nor_assignments_nor_other_targets() {
+    let tree = Tree::new();
+    assert!(tree.allows("make lint"));
+    for line in
+        ["make lint --eval=x", "make lint deploy", "make lint -f x", "make lint SHELL=./x", "make deploy"]
+    {
+        assert!(!tree.allows(line), "{line}");
+    }
+}
+
+#[test]
+fn git_push_is_asked_about_where_the_configuration_could_redirect_it() {
+    let mut tree = Tree::new();
+    tree.place.pushes_own_branch = false;
+    for line in [
+        "git push",
+        "git push origin",
+        "git push origin HEAD",
+        "git push origin feat/x",
+        "git push -u origin feat/x",
+    ] {
+        assert!(!tree.allows(line), "{line}");
+    }
+    assert!(tree.allows("git push origin feat/x:feat/x") && tree.allows("git push -u origin HEAD:feat/x"));
+    tree.place.trunk = Some("feat/x".to_owned());
+    assert!(!tree.allows("git push origin feat/x:feat/x"));
+}
+
+#[test]
+fn worktrees_below_dev_shm_are_judged_like_others() {
+    let above = Path::new("/dev/shm");
+    if tempfile::tempdir_in(above).is_err() {
+        println!("skipped: /dev/shm is not writable");
+        return;
+    }
+    let tree = Tree::below(above);
+    for line in ["cat src/main.rs", "ls", "git status", "echo x > docs/new.txt", "grep -rn x src"] {
+        assert!(tree.allows(line), "{line}: {}", judge(line, &RULES, &tree.place).reason());
+    }
+    for line in [
+        "cat /dev/shm/x",
+        "cat ../other/secret",
+        "echo x > /dev/sda",
+        "cat /dev/tcp/x/1",
+        "cat /proc/self/cwd/src/main.rs",
+    ] {
+        assert!(!tree.allows(line), "{line}");
+    }
+}
+
+#[test]
 fn user_rules_approve_only_their_commands() {
     let tree = Tree::new();
     let own = |text: &str| vec![text.to_owned()];
-    let approve = AutoApproveConfig { safe_commands: own("./gradlew test"), ..AutoApproveConfig::default() };
+    let approve =
+        AutoApproveConfig { safe_commands: own("./gradlew testAll"), ..AutoApproveConfig::default() };
     let everyday = DevAllowlistConfig { extra: own("just check"), ..DevAllowlistConfig::default() };
     let rules = configured(approve.clone(), everyday.clone());
     let allows = |command: &str| judge(command, &rules, &tree.place).is_allow();
-    assert!(allows("just check") && allows("just check src --fast && ./gradlew test"));
+    assert!(allows("just check") && allows("just check && ./gradlew testAll"));
     for command in [
         "just deploy",
         "just checkout",
@@ -288,13 +429,14 @@ fn user_rules_approve_only_their_commands() {
         "just check $(id)",
         "X=1 just check",
         "./gradlew publish",
-        "gradlew test",
+        "./gradlew testAll publish",
+        "gradlew testAll",
     ] {
         assert!(!allows(command), "{command}");
     }
     let without = configured(approve, DevAllowlistConfig { enabled: false, ..everyday });
     let allows = |command: &str| judge(command, &without, &tree.place).is_allow();
-    assert!(allows("./gradlew test") && !allows("just check") && !allows("cargo test"));
+    assert!(allows("./gradlew testAll") && !allows("just check") && !allows("cargo test"));
 }
 
 #[test]
@@ -320,53 +462,40 @@ fn an_approved_command_with_an_added_part_is_asked_about() {
         "{}\nrm x",
         "{} $(id)",
         "{} `id`",
-        "{} \"$(id)\"",
+        "{} \"$(rm x)\"",
         "{} $HOME",
         "{} ${X:-y}",
         "{} > /etc/x",
         "{} >> ~/.bashrc",
         "{} > .git/config",
-        "{} &> x",
         "{} >| x",
         "{} <(id)",
         "{} > >(sh)",
-        "{} <<E\nE",
         "{} <<< x",
         "{} {a,b}",
-        "{} # x",
-        "X=1 {}",
         "PATH=. {}",
-        "({})",
-        "{ {}; }",
-        "! {}",
-        "env {}",
         "xargs {}",
-        "time {}",
         "exec {}",
         "sudo {}",
         "bash -c '{}'",
-        "if true; then {}; fi",
-        "for i in a; do {}; done",
         "f() { {}; }; f",
         "{} \\\n x",
         "$({})",
         "{} 3>x",
         "alias ls=rm; {}",
         "export A=b; {}",
-        "set -e; {}",
         "source x; {}",
         ". ./x; {}",
         "eval {}",
         "./{}",
         "\\{}",
     ];
-    for command in EVERYDAY {
+    for command in EVERYDAY.iter().filter(|line| line.is_plain()).map(|line| &line.command) {
         for shape in added {
             let line = shape.replace("{}", command);
-            // In a comment, in quotes or after a here-document it would not run.
-            if command.contains('\'') && shape.contains('\'')
-                || command.contains('\n') && shape.ends_with("# x")
-            {
+            // In quotes it would not run, and a program with a path stays the same.
+            let same = shape.starts_with("./") && command.contains("/.bin/");
+            if same || command.contains('\'') && shape.contains('\'') {
                 continue;
             }
             assert!(!tree.allows(&line), "{line}");
@@ -377,9 +506,8 @@ fn an_approved_command_with_an_added_part_is_asked_about() {
 #[test]
 fn verdict_reasons_contain_no_control_characters() {
     let tree = Tree::new();
-    let lines = HOSTILE.iter().chain(HALF).chain(EVERYDAY);
-    for command in lines {
-        let verdict = judge(command, &ApprovalRules::default(), &tree.place);
+    for line in HOSTILE.iter().chain(EVERYDAY.iter()) {
+        let verdict = judge(&line.command, &RULES, &tree.place);
         let reason = verdict.reason();
         assert!(
             !reason.is_empty() && !reason.chars().any(char::is_control) && reason.is_ascii(),
@@ -408,6 +536,13 @@ fn judging_in_a_missing_worktree_does_not_panic() {
 
 static TREE: LazyLock<Tree> = LazyLock::new(Tree::new);
 
+/// An everyday command that does not change what the next one means.
+fn everyday() -> impl Strategy<Value = String> {
+    let plain: Vec<_> =
+        EVERYDAY.iter().filter(|line| line.is_plain()).map(|line| line.command.clone()).collect();
+    prop::sample::select(plain)
+}
+
 /// Operators that separate commands.
 fn join() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![" && ", " || ", "; ", " | ", "\n", ";", "&&", "|"])
@@ -418,14 +553,14 @@ proptest! {
 
     #[test]
     fn no_text_before_or_behind_makes_a_hostile_command_allowed(
-        hostile in prop::sample::select(HOSTILE),
-        before in prop::collection::vec((prop::sample::select(EVERYDAY), join()), 0..3),
-        behind in prop::collection::vec((join(), prop::sample::select(EVERYDAY)), 0..3),
+        hostile in prop::sample::select(HOSTILE.iter().filter(|line| line.category != "half").collect::<Vec<_>>()),
+        before in prop::collection::vec((everyday(), join()), 0..3),
+        behind in prop::collection::vec((join(), everyday()), 0..3),
         tail in "( [ -~]{0,20})?",
     ) {
-        let mut line: String = before.iter().flat_map(|(command, join)| [*command, *join]).collect();
-        line.push_str(hostile);
-        line.extend(behind.iter().flat_map(|(join, command)| [*join, *command]));
+        let mut line: String = before.iter().flat_map(|(command, join)| [command.as_str(), *join]).collect();
+        line.push_str(&hostile.command);
+        line.extend(behind.iter().flat_map(|(join, command)| [*join, command.as_str()]));
         prop_assert!(!TREE.allows(&line), "{line}");
         line.push_str(&tail);
         prop_assert!(!TREE.allows(&line), "{line}");

@@ -8,6 +8,7 @@
 )]
 
 mod approvals;
+mod corpus;
 mod gates;
-mod hostile;
 mod merge;
+mod shell_truth;

@@ -1,0 +1,152 @@
+//! What the variables and substitutions in a word stand for.
+
+use super::characters::quoted;
+use super::judge::Judge;
+use super::syntax::{Redirect, ShellNode, SimpleCommand, WordPart, WordSource};
+use super::word::{ShellWord, is_plain};
+
+impl Judge<'_> {
+    /// The word as a program would get it. Commands in substitutions are judged.
+    pub(super) fn expand(&mut self, source: &WordSource) -> Result<ShellWord, String> {
+        let mut word = ShellWord::default();
+        for part in &source.parts {
+            match part {
+                WordPart::Text { text, quoted: true } => {
+                    word.quoted = true;
+                    word.text.push_str(text);
+                }
+                WordPart::Text { text, quoted: false } => {
+                    word.home |= word.text.is_empty() && !word.quoted && text.starts_with('~');
+                    word.glob |= text.contains(['*', '?', '[']) && text != "[";
+                    word.text.push_str(text);
+                }
+                WordPart::Status => append(&mut word, &ShellWord::literal("0"), true)?,
+                WordPart::Variable { name, quoted } => {
+                    let value = self.variable(name)?;
+                    append(&mut word, &value, *quoted)?;
+                }
+                WordPart::Output { nodes, quoted } => {
+                    let value = self.output(nodes)?;
+                    append(&mut word, &value, *quoted)?;
+                }
+            }
+        }
+        Ok(word)
+    }
+
+    fn variable(&self, name: &str) -> Result<ShellWord, String> {
+        if let Some(value) = self.shell.variables.get(name) {
+            return Ok(value.clone());
+        }
+        match (name, self.shell.only_directory()) {
+            ("PWD", Some(dir)) => Ok(ShellWord::literal(&dir)),
+            _ => Err(format!("the value of the variable {} is not known", quoted(name))),
+        }
+    }
+
+    /// The output of `$(…)`, where it is known.
+    fn output(&mut self, nodes: &[ShellNode]) -> Result<ShellWord, String> {
+        if let Some(text) = self.here_text(nodes) {
+            return Ok(ShellWord::literal(text.trim_end_matches('\n')));
+        }
+        let dirs = self.shell.dirs.clone();
+        self.judge_all(nodes)?;
+        self.shell.dirs = dirs;
+        let words = match nodes {
+            [ShellNode::Command(SimpleCommand { words, redirects, .. })] if redirects.is_empty() => {
+                words.iter().map(|word| word.plain().unwrap_or_default()).collect()
+            }
+            _ => Vec::new(),
+        };
+        let known = match words.as_slice() {
+            ["pwd"] => self.shell.only_directory(),
+            ["git", "rev-parse", "--show-toplevel"] if !self.shell.moved => {
+                self.shell.bounds.root.to_str().map(str::to_owned)
+            }
+            _ => None,
+        };
+        Ok(known.map_or_else(
+            || ShellWord { unknown: true, ..ShellWord::default() },
+            |text| ShellWord::literal(&text),
+        ))
+    }
+
+    /// The text of `cat <<'EOF' … EOF`.
+    fn here_text(&self, nodes: &[ShellNode]) -> Option<String> {
+        let [ShellNode::Command(SimpleCommand { assignments, words, redirects })] = nodes else {
+            return None;
+        };
+        match (assignments.as_slice(), words.as_slice(), redirects.as_slice()) {
+            ([], [program], [Redirect::Here(number)]) if program.plain() == Some("cat") => {
+                self.texts.get(*number).cloned()
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Without quotes, a shell splits a value and expands patterns in it.
+fn append(word: &mut ShellWord, value: &ShellWord, quoted: bool) -> Result<(), String> {
+    let plain = value.is_plain() || (value.glob && !value.unknown);
+    if !quoted && !plain {
+        return Err("an expansion without quotes could become several words".to_owned());
+    }
+    word.quoted = true;
+    word.glob |= value.glob;
+    word.unknown |= value.unknown;
+    word.text.push_str(&value.text);
+    Ok(())
+}
+
+/// Variables that a line may set for itself: names that no shell and no program reads.
+const OWN_VARIABLES: [&str; 40] = [
+    "f",
+    "file",
+    "files_dir",
+    "i",
+    "j",
+    "k",
+    "n",
+    "x",
+    "y",
+    "d",
+    "dir",
+    "name",
+    "p",
+    "pkg",
+    "package_name",
+    "crate",
+    "crate_name",
+    "t",
+    "test_name",
+    "m",
+    "mod_name",
+    "b",
+    "branch",
+    "c",
+    "commit",
+    "dep",
+    "line_no",
+    "item",
+    "s",
+    "src",
+    "r",
+    "v",
+    "ver",
+    "word",
+    "e",
+    "l",
+    "g",
+    "u",
+    "w",
+    "z",
+];
+
+pub(super) fn is_own_variable(name: &str) -> bool {
+    OWN_VARIABLES.contains(&name)
+}
+
+/// The values of a loop: words that a shell leaves alone, or patterns whose matches have plain names.
+pub(super) fn is_loop_value(word: &ShellWord) -> bool {
+    word.is_plain() || (word.glob && is_plain(&word.text.replace(['*', '?'], "x")))
+}

@@ -1,0 +1,190 @@
+//! The files below directories that a command reads or changes without naming them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::characters::quoted;
+use super::path::{PathAccess, PathBounds};
+use super::protected::{self, Protection};
+use super::word::is_plain;
+
+/// The most directory entries to look at; a larger tree is asked about.
+const MOST_ENTRIES: usize = 50_000;
+
+/// Directories with downloaded packages and build output, where no secret of the user is.
+const GENERATED: [&str; 5] = ["node_modules", "target", ".venv", "venv", "__pycache__"];
+
+/// A selection of files below some directories.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct FileTree {
+    /// The directories, as the command names them.
+    pub(super) roots: Vec<String>,
+    /// Only files with one of these names; all if empty.
+    pub(super) names: Vec<String>,
+    /// No files with these names.
+    pub(super) without: Vec<String>,
+    /// No directories with these names.
+    pub(super) without_dirs: Vec<String>,
+    /// Whether names that start with a dot are left out, unless `names` select them.
+    pub(super) hides_dots: bool,
+    /// Whether the command opens what links lead to.
+    pub(super) follows: bool,
+    /// Whether names with spaces or quotes would be read as several.
+    pub(super) splits: bool,
+}
+
+impl FileTree {
+    /// Fails if the selection contains a protected file, a link that leaves the worktree, or a name that could be misread.
+    pub(super) fn check(&self, bounds: &PathBounds, dir: &Path, access: PathAccess) -> Result<(), String> {
+        let mut left = MOST_ENTRIES;
+        for root in &self.roots {
+            let top = bounds.check(dir, root, access)?;
+            if top.is_file() {
+                continue;
+            }
+            let mut open = vec![(top, false)];
+            while let Some((dir, hidden)) = open.pop() {
+                self.check_entries(bounds, &dir, (hidden, access), &mut open, &mut left)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_entries(
+        &self,
+        bounds: &PathBounds,
+        dir: &Path,
+        (hidden, access): (bool, PathAccess),
+        open: &mut Vec<(PathBuf, bool)>,
+        left: &mut usize,
+    ) -> Result<(), String> {
+        let Ok(entries) = fs::read_dir(dir) else { return Ok(()) };
+        for entry in entries.flatten() {
+            *left = left.checked_sub(1).ok_or("a directory with too many files")?;
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            let (path, kind) = (entry.path(), entry.file_type());
+            let hidden = hidden || name.starts_with('.');
+            let odd = !is_plain(&name) || name.starts_with('-');
+            if self.splits
+                && odd
+                && (kind.as_ref().is_ok_and(fs::FileType::is_dir) || self.selects(&name, hidden))
+            {
+                return Err(format!("the file name {} could be misread", quoted(&name)));
+            }
+            if kind.as_ref().is_ok_and(fs::FileType::is_dir) {
+                let skipped = |pattern: &String| protected::matches(pattern, &name);
+                let generated =
+                    GENERATED.contains(&name.as_ref()) && !self.follows && access == PathAccess::Read;
+                if !generated && !self.without_dirs.iter().any(skipped) {
+                    open.push((path, hidden));
+                }
+                continue;
+            }
+            if !self.selects(&name, hidden) {
+                continue;
+            }
+            let is_link = kind.as_ref().is_ok_and(fs::FileType::is_symlink);
+            if is_link && !self.follows {
+                continue;
+            }
+            self.check_file(bounds, &path, is_link, access)?;
+        }
+        Ok(())
+    }
+
+    fn check_file(
+        &self,
+        bounds: &PathBounds,
+        path: &Path,
+        is_link: bool,
+        access: PathAccess,
+    ) -> Result<(), String> {
+        let shown = path.strip_prefix(&bounds.root).unwrap_or(path).to_string_lossy().into_owned();
+        if is_link {
+            let target = bounds.resolve(path, &shown)?;
+            bounds.require_allowed(&target, &shown, access)?;
+            if target.is_dir() {
+                return Err(format!("{} is a link to a directory", quoted(&shown)));
+            }
+        }
+        let inside = path.strip_prefix(&bounds.root).unwrap_or(path);
+        // In a linked worktree `.git` is a file that names a directory.
+        let refused = match protected::find(inside) {
+            Some(Protection::Secret) => access == PathAccess::Write || !inside.ends_with(".git"),
+            Some(Protection::Settings | Protection::Steering) => access == PathAccess::Write,
+            None => false,
+        };
+        if refused { Err(format!("{} is protected", quoted(&shown))) } else { Ok(()) }
+    }
+
+    fn selects(&self, name: &str, hidden: bool) -> bool {
+        let among = |patterns: &[String]| patterns.iter().any(|pattern| protected::matches(pattern, name));
+        if !self.names.is_empty() {
+            return among(&self.names);
+        }
+        !(self.hides_dots && hidden) && !among(&self.without)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn tree() -> (tempfile::TempDir, PathBounds) {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("tree");
+        for name in ["src", "config", "node_modules/x", "links", "odd", ".claude"] {
+            fs::create_dir_all(root.join(name)).unwrap();
+        }
+        for name in [
+            "src/a.rs",
+            "config/.env",
+            "node_modules/x/test.pem",
+            ".git",
+            "odd/a b",
+            ".claude/settings.local.json",
+        ] {
+            fs::write(root.join(name), "x").unwrap();
+        }
+        symlink("/etc/passwd", root.join("links/users")).unwrap();
+        let bounds = PathBounds::new(&root, None).unwrap();
+        (dir, bounds)
+    }
+
+    fn of(root: &str) -> FileTree {
+        FileTree { roots: vec![root.to_owned()], ..FileTree::default() }
+    }
+
+    #[test]
+    fn a_tree_with_a_secret_is_refused_unless_it_is_left_out() {
+        let (_dir, bounds) = tree();
+        let reads = |tree: &FileTree| tree.check(&bounds, &bounds.root, PathAccess::Read).is_ok();
+        assert!(reads(&of("src")) && !reads(&of(".")) && !reads(&of("config")));
+        let names = |name: &str| FileTree { names: vec![name.to_owned()], ..of(".") };
+        assert!(
+            reads(&names("*.rs")) && reads(&names("*.pem")) && !reads(&names(".e*")) && !reads(&names("*"))
+        );
+        assert!(reads(&FileTree { hides_dots: true, ..of(".") }));
+        assert!(reads(&FileTree { without_dirs: vec!["config".to_owned()], ..of(".") }));
+        assert!(reads(&FileTree { without: vec![".env".to_owned()], ..of(".") }));
+    }
+
+    #[test]
+    fn links_and_odd_names_matter_only_to_commands_that_follow_or_split_them() {
+        let (_dir, bounds) = tree();
+        let reads = |tree: &FileTree| tree.check(&bounds, &bounds.root, PathAccess::Read).is_ok();
+        assert!(reads(&of("links")) && !reads(&FileTree { follows: true, ..of("links") }));
+        assert!(reads(&of("odd")) && !reads(&FileTree { splits: true, ..of("odd") }));
+    }
+
+    #[test]
+    fn settings_may_be_read_with_a_tree_but_not_written() {
+        let (_dir, bounds) = tree();
+        let tree = FileTree { names: vec!["settings.local.json".to_owned()], ..of(".") };
+        assert!(tree.check(&bounds, &bounds.root, PathAccess::Read).is_ok());
+        assert!(tree.check(&bounds, &bounds.root, PathAccess::Write).is_err());
+    }
+}
