@@ -24,7 +24,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use clap::error::ErrorKind;
 use paw_core::error::{EXIT_CANCELLED, EXIT_FAILURE};
-use paw_core::{ErrorCode, ErrorReport};
+use paw_core::{ErrorCode, ErrorReport, text};
 
 use cli::Cli;
 use context::Context;
@@ -60,7 +60,12 @@ fn print_clap_error(error: &clap::Error, typed: &[OsString]) -> ExitCode {
         let written = Output::new(true).document(&problem.document()).is_ok();
         return ExitCode::from(if written { EXIT_CANCELLED } else { EXIT_FAILURE });
     }
-    // A closed pipe is not an error.
-    let _ = error.print();
+    let plain = error.render().to_string();
+    if plain.contains(|c: char| text::is_unsafe(c) && c != '\n') {
+        Output::new(false).note(plain.trim_end());
+    } else {
+        // A closed pipe is not an error.
+        let _ = error.print();
+    }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(EXIT_FAILURE))
 }

@@ -78,8 +78,8 @@ impl Output {
 
     /// Prints the whole answer as one JSON document.
     pub(crate) fn document(self, document: &impl Serialize) -> Result<(), PawError> {
-        let text = serde_json::to_string_pretty(document).map_err(not_json)?;
-        self.write(format!("{text}\n").as_bytes())
+        let document = serde_json::to_string_pretty(document).map_err(not_json)?;
+        self.write(format!("{}\n", text::json(&document)).as_bytes())
     }
 
     /// Writes bytes to stdout unchanged.

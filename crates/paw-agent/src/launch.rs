@@ -42,7 +42,11 @@ pub fn command_line(cli: &Cli, found: &CliInfo, config: Option<&CliConfig>, appr
         Some(args) => quote_words(args),
         None => cli.approval.at(approval).to_owned(),
     };
-    if flags.is_empty() { line } else { format!("{line} {flags}") }
+    [line.as_str(), cli.start, &flags]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Splits the configured text into words and quotes each, so that it cannot be anything but arguments.
@@ -112,8 +116,12 @@ mod tests {
             ("claude", Approval::Manual, "claude"),
             ("claude", Approval::Auto, "claude"),
             ("claude", Approval::FullAuto, "claude --dangerously-skip-permissions"),
-            ("codex", Approval::Manual, "codex"),
-            ("codex", Approval::FullAuto, "codex --dangerously-bypass-approvals-and-sandbox"),
+            ("codex", Approval::Manual, "codex --config features.daemon_auto_start=false"),
+            (
+                "codex",
+                Approval::FullAuto,
+                "codex --config features.daemon_auto_start=false --dangerously-bypass-approvals-and-sandbox",
+            ),
             ("gemini", Approval::FullAuto, "gemini --approval-mode yolo"),
             ("qwen", Approval::FullAuto, "qwen --yolo"),
             ("vibe", Approval::FullAuto, "vibe"),
@@ -123,20 +131,35 @@ mod tests {
     }
 
     #[test]
-    fn codex_may_write_to_the_directories_a_linked_worktree_commits_to() {
+    fn codex_may_write_to_the_directories_a_linked_worktree_commits_to_and_to_no_others() {
         let sandbox = Sandbox::new();
         let repo = sandbox.repo("it's $HOME");
         let linked = sandbox.root().join("linked");
         repo.git(["worktree", "add", "--quiet", "-b", "x", linked.to_str().unwrap()]);
         sandbox.install_program("codex", "#!/bin/sh\nprintf '[%s]' \"$@\"\n");
         let line = typed(&cli("codex"), None, Approval::Auto);
-        let ran = sandbox.run(&linked, "sh", ["-c", &line]);
-        let options = "[--sandbox][workspace-write][--config][sandbox_workspace_write.network_access=true]";
-        let rest = ran.stdout.strip_prefix(options).unwrap();
-        let roots: Vec<_> = rest.split("[--add-dir]").skip(1).collect();
-        let git = "[[SANDBOX]/it's $HOME/.git";
-        let expected = ["objects", "refs", "reftable", "logs", "lfs", "paw", "worktrees/linked"];
-        assert_eq!(roots, expected.map(|name| format!("{git}/{name}]")));
+        let roots = |dir: &std::path::Path| {
+            let ran = sandbox.run(dir, "sh", ["-c", &line]);
+            let options = "[--config][features.daemon_auto_start=false]\
+                [--sandbox][workspace-write][--config][sandbox_workspace_write.network_access=true]";
+            let rest = ran.stdout.strip_prefix(options).unwrap().to_owned();
+            let git = "[[SANDBOX]/it's $HOME/.git/";
+            let root = |text: &str| text.strip_prefix(git).unwrap().strip_suffix("]").unwrap().to_owned();
+            rest.split("[--add-dir]").skip(1).map(root).collect::<Vec<_>>()
+        };
+        let shared = [
+            "objects",
+            "refs/heads",
+            "refs/remotes",
+            "refs/tags",
+            "reftable",
+            "logs/refs/heads",
+            "logs/refs/remotes",
+            "lfs",
+        ];
+        assert_eq!(roots(&linked), [&shared[..], &["worktrees/linked"]].concat());
+        // In the main checkout there is no such directory: a supervisor does not get the whole `.git`.
+        assert_eq!(roots(&repo.root), [&shared[..], &["worktrees/.git"]].concat());
     }
 
     #[test]

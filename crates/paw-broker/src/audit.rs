@@ -4,15 +4,13 @@
 //! ends.
 
 use std::fmt::Write as _;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use paw_host::files;
-use rustix::fs::OFlags;
 use serde_json::Value;
 
 use crate::bus::Subscription;
@@ -82,9 +80,7 @@ impl AuditTrail {
         if let Some(dir) = self.path.parent() {
             fs::create_dir_all(dir)?;
         }
-        let mut options = OpenOptions::new();
-        options.create(true).append(true).read(true).custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
-        let mut file = options.open(&self.path)?;
+        let mut file = files::open_private_log(&self.path)?;
         if is_truncated(&mut file)? {
             text.insert(0, '\n');
         }
@@ -95,7 +91,14 @@ impl AuditTrail {
         Ok(())
     }
 
+    /// Older files may be readable for others.
     fn rotate(&self) -> io::Result<()> {
+        for number in 1..=MAX_ROTATED {
+            let older = self.rotated_path(number);
+            if older.exists() {
+                files::open_private_log(&older)?;
+            }
+        }
         for number in (1..MAX_ROTATED).rev() {
             match fs::rename(self.rotated_path(number), self.rotated_path(number + 1)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

@@ -295,7 +295,7 @@ impl BrokerClient {
 
     /// The URL of the running broker. An open port is not enough: only a running broker holds the lock.
     fn find_broker(&self) -> Result<Option<String>, ClientError> {
-        if !self.dir.path().is_dir() || Lock::try_take(&self.dir.broker_lock())?.is_some() {
+        if !Lock::is_held(&self.dir.broker_lock())? {
             return Ok(None);
         }
         let endpoint = Endpoint::load(&self.dir)?.map(|endpoint| endpoint.url);

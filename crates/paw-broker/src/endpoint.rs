@@ -2,11 +2,14 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 
 use paw_core::error::BrokerError;
 use paw_core::paths::PawDir;
 use paw_host::files::{self, Access, FileError};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use crate::log::SessionId;
 
@@ -55,6 +58,12 @@ pub fn parse_address(url: &str) -> Option<SocketAddr> {
     let rest =
         rest.strip_prefix("localhost:").map_or_else(|| rest.to_owned(), |port| format!("127.0.0.1:{port}"));
     rest.parse().ok()
+}
+
+/// Identifies a repository to those who know its path, and to no others.
+pub fn repository_hash(root: &Path) -> String {
+    let hash: [u8; 32] = Sha256::digest(root.as_os_str().as_bytes()).into();
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Listens on the preferred port, or on the next free one. The port is taken before the endpoint is published.

@@ -9,7 +9,7 @@ mod remove;
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 pub use copy::{CopiedFile, CopyMethod, FileCopier, copy_tree};
@@ -19,6 +19,7 @@ pub use link::require_no_link;
 pub use lock::Lock;
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 pub use remove::{remove_all, unlock_dirs};
+use rustix::fs::OFlags;
 use serde_json::json;
 
 /// A failed file operation: the action, the path and the cause.
@@ -96,6 +97,18 @@ fn write_and_rename(target: &Path, dir: &Path, bytes: &[u8], access: Access) -> 
     File::open(dir)?.sync_all()
 }
 
+/// Opens a log for appending, and creates it if it is missing. Only the owner can read it, even if it could be read by others
+/// before. Fails if it is a symbolic link.
+pub fn open_private_log(path: &Path) -> io::Result<File> {
+    let mut options = fs::OpenOptions::new();
+    options.create(true).append(true).read(true).mode(0o600);
+    let file = options.custom_flags(OFlags::NOFOLLOW.bits().cast_signed()).open(path)?;
+    if file.metadata()?.permissions().mode() & 0o077 != 0 {
+        file.set_permissions(fs::Permissions::from_mode(0o600))?;
+    }
+    Ok(file)
+}
+
 /// Creates a directory and its parents.
 pub fn create_dir(dir: &Path) -> Result<(), FileError> {
     fs::create_dir_all(dir).map_err(FileError::when("create", dir))
@@ -156,6 +169,20 @@ mod tests {
         write_atomic(&link, b"y", Access::Usual).unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(load_text(&real).unwrap().as_deref(), Some("y"));
+    }
+
+    #[test]
+    fn a_private_log_is_restricted_kept_and_never_a_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let (log, link) = (dir.path().join("log"), dir.path().join("link"));
+        write_atomic(&log, b"old\n", Access::Usual).unwrap();
+        fs::set_permissions(&log, fs::Permissions::from_mode(0o644)).unwrap();
+        open_private_log(&log).unwrap().write_all(b"new\n").unwrap();
+        assert_eq!((mode(&log), load_text(&log).unwrap().as_deref()), (0o600, Some("old\nnew\n")));
+        open_private_log(&dir.path().join("fresh")).unwrap();
+        assert_eq!(mode(&dir.path().join("fresh")), 0o600);
+        std::os::unix::fs::symlink(&log, &link).unwrap();
+        assert!(open_private_log(&link).is_err());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! - [`file_name`]: converts between branches and file names
 //! - [`list`]: lists logs and finds one by name
-//! - [`prepare_paths()`]: creates the directories of logs
+//! - [`prepare_paths()`]: creates the files of logs
 //! - [`strip`]: converts terminal output to text
 //! - [`prune`]: deletes old logs
 

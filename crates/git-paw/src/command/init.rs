@@ -30,15 +30,18 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
             .hint("run this command in a checkout"));
     }
     let speckit = repo.root.join(".specify").is_dir();
-    let config = write_config(&repo.root, speckit)?;
     let dir = CheckoutDir::of(&repo.root);
-    let ignore = dir.ignore_file();
+    let (ignore, sweep) = (dir.ignore_file(), dir.sweep_script());
+    // A repository could lead us into the user's own files.
+    for file in [&repo_config_path(&repo.root), &ignore, &dir.logs(), &sweep] {
+        files::require_no_link(&repo.root, file)?;
+    }
+    let config = write_config(&repo.root, speckit)?;
     let ignored = files::load_text(&ignore)?.is_none();
     if ignored {
         files::write_atomic(&ignore, IGNORE_RULES.as_bytes(), Access::Usual)?;
     }
     files::create_dir(&dir.logs())?;
-    let sweep = dir.sweep_script();
     if files::load_text(&sweep)?.is_none() {
         files::write_atomic(&sweep, SWEEP.as_bytes(), Access::Executable)?;
     }

@@ -3,7 +3,8 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use paw_testkit::Sandbox;
+use paw_testkit::{RunOutput, Sandbox};
+use serde_json::json;
 
 use crate::paw::{PROGRAM, paw};
 
@@ -93,4 +94,53 @@ fn a_config_of_a_newer_version_warns_and_survives_an_edit() {
     assert!(ran.code == 0 && ran.stderr.contains("holodeck") && ran.stderr.contains("broker.warp"), "{ran}");
     assert_eq!(paw(&sandbox, &sandbox.root(), &["add-cli", "mine", "agent"]).code, 0);
     assert!(fs::read_to_string(sandbox.user_config()).unwrap().starts_with(before));
+}
+
+/// Sets the clipboard, reverses the text, and moves the cursor.
+const EVIL: &str = "a\u{1b}]52;c;ZXZpbA==\u{7}b\u{202e}c\u{9b}2Jd";
+
+fn require_harmless(ran: &RunOutput, what: &str) {
+    for unsafe_char in ['\u{1b}', '\u{7}', '\u{202e}', '\u{9b}'] {
+        let shown = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(!shown.contains(unsafe_char), "{what} prints {unsafe_char:?}: {shown:?}");
+    }
+}
+
+#[test]
+fn names_of_strangers_are_printed_without_unsafe_characters() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    sandbox.install_program("agent", "#!/bin/sh\n");
+    let quoted = serde_json::to_string(EVIL).unwrap();
+    let config = format!(
+        "default_cli = {quoted}\n[clis.{quoted}]\ncommand = \"agent\"\ndisplay_name = {quoted}\n\
+         [clis.gone]\ncommand = {quoted}\n[{quoted}]\nx = 1\n[presets.{quoted}]\nbranches = [{quoted}]\ncli = {quoted}\n"
+    );
+    repo.write(".git-paw/config.toml", &config);
+    let receipts = sandbox.home().join(".local/share/git-paw/sessions");
+    fs::create_dir_all(&receipts).unwrap();
+    fs::write(receipts.join(format!("{EVIL}.json")), "{").unwrap();
+    fs::write(receipts.join("paw-odd.json"), json!({"session_name": EVIL, "repo_path": EVIL}).to_string())
+        .unwrap();
+    for args in [
+        &["list-clis"][..],
+        &["doctor"],
+        &["status"],
+        &["start", "--dry-run", "--branches", "x"],
+        &["start", "--dry-run", "--preset", EVIL],
+        &["purge", "--stale"],
+        &["trust"],
+        &["trust", "--yes"],
+        &["trust", "--list"],
+        &["worktree", "list"],
+        &["approvals"],
+        &["remove-cli", EVIL],
+        &["say", EVIL],
+        &["attach"],
+        &["tasks", "list"],
+    ] {
+        require_harmless(&paw(&sandbox, &repo.root, args), &args.join(" "));
+        let json: Vec<_> = args.iter().copied().chain(["--json"]).collect();
+        require_harmless(&paw(&sandbox, &repo.root, &json), &json.join(" "));
+    }
 }

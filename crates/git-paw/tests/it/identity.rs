@@ -231,6 +231,74 @@ fn the_user_on_a_terminal_in_an_agents_worktree_stays_the_user() {
     assert_eq!(terminal.finish(), 0);
 }
 
+/// Runs a command with the same view of the files as codex at level `auto`: everything can be read, and only the worktree
+/// and the directories of `--add-dir` can be written.
+const CODEX: &str = r#"#!/usr/bin/env bash
+binds=()
+while [ $# -gt 0 ]; do
+    if [ "$1" = --add-dir ]; then shift; binds+=(--bind-try "$1" "$1"); fi
+    shift
+done
+printf '%s\0' --ro-bind / / --dev /dev --proc /proc --bind "$PWD" "$PWD" "${binds[@]}" >"$HOME/codex-view"
+"#;
+
+#[test]
+fn codex_at_level_auto_commits_and_sends_messages_but_cannot_change_our_state() {
+    let bwrap = Path::new("/usr/bin/bwrap");
+    let usable = bwrap.exists()
+        && std::process::Command::new(bwrap)
+            .args(["--ro-bind", "/", "/", "true"])
+            .status()
+            .is_ok_and(|end| end.success());
+    if !usable {
+        eprintln!("skipped: bubblewrap does not work on this machine");
+        return;
+    }
+    let world = World::empty();
+    world.sandbox.install_program("codex", CODEX);
+    world.sandbox.install_program("boss", "#!/bin/sh\nexec sleep 600\n");
+    let config = "[broker]\nport = 0\n[clis.boss]\ncommand = \"boss\"\n[supervisor]\ncli = \"boss\"\nagent_approval = \"auto\"\n";
+    world.sandbox.write("home/.config/git-paw/config.toml", config);
+    let ran = world.paw(&["start", "--supervisor", "--cli", "codex", "--branches", "feat/a"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    let session = Session { world, runs: Cell::new(0) };
+    wait_until("the broker is running", || session.endpoint());
+    let view = session.world.sandbox.home().join("codex-view");
+    wait_until("codex was started", || fs::read(&view).is_ok_and(|view| view.ends_with(b"\0")).then_some(()));
+    let pane = session.pane("feat-a");
+    let sandboxed = |line: &str| {
+        let script = session.world.sandbox.write("line", &format!("PAW='{PROGRAM}'\n{line}\n"));
+        let run = format!(
+            "xargs -0 -a '{}' sh -c 'exec {} \"$@\" sh \"$0\"' '{}'",
+            view.display(),
+            bwrap.display(),
+            script.display()
+        );
+        session.run_in(&pane, &format!("PATH=\"$PATH:/usr/bin\" {run}"))
+    };
+    let ran = sandboxed("echo x >new && git add new && git commit -qm work && git log --format=%s -1");
+    assert!(ran.code == 0 && ran.stdout.contains("work"), "{ran}");
+    assert_eq!(sandboxed("$PAW say status working").stdout, "sent\n");
+    let common = session.world.repo.root.join(".git").display().to_string();
+    for forbidden in [
+        "touch '{}/paw/x'",
+        "echo mine >'{}/paw/operator-token'",
+        "echo x >>'{}/paw/broker.db'",
+        "mv '{}/paw' '{}/paw-old'",
+        "rm '{}/paw/endpoint.json'",
+        "echo '[core] hooksPath=/x' >>'{}/config'",
+        "touch '{}/hooks/post-commit'",
+        "touch '{}/paw-hooks/hooks/post-commit'",
+        "git update-ref refs/paw/rescue/x HEAD",
+        "cd / && $PAW say verified feat-a",
+        "env -u GIT_PAW_AGENT_ID sh -c \"cd '{}/..' && $PAW say verified feat-a\"",
+    ] {
+        let ran = sandboxed(&forbidden.replace("{}", &common));
+        assert_ne!(ran.code, 0, "{forbidden}\n{ran}");
+    }
+    assert!(!session.world.history().contains("agent.verified"));
+}
+
 /// Sends one tool call to an MCP server and returns its answer.
 fn call_tool(session: &Session, dir: &Path, name: &str, arguments: &Value) -> String {
     let messages = [

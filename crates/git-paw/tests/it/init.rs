@@ -1,6 +1,7 @@
 //! `git paw init`
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use paw_testkit::{Sandbox, TestRepo};
 
@@ -148,4 +149,31 @@ fn malformed_config_is_reported_with_its_line_and_left_unchanged() {
     assert_eq!(config(&repo), broken);
     let ran = paw(&sandbox, &repo.root, &["list-clis", "--json"]);
     assert!(ran.code == 1 && document(&ran)["error"]["message"].as_str().unwrap().contains(":2:"), "{ran}");
+}
+
+#[test]
+fn init_does_not_write_through_links_of_the_repository() {
+    for linked in
+        [".git-paw", ".git-paw/config.toml", ".git-paw/.gitignore", ".git-paw/scripts", ".git-paw/logs"]
+    {
+        let sandbox = Sandbox::new();
+        let repo = sandbox.repo("app");
+        let own = sandbox.write("home/.config/git-paw/config.toml", "mouse = false\n");
+        let link = repo.root.join(linked);
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        let target =
+            if linked.contains('.') && linked != ".git-paw" { own.as_path() } else { own.parent().unwrap() };
+        symlink(target, &link).unwrap();
+        let before: Vec<_> =
+            fs::read_dir(own.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let ran = paw(&sandbox, &repo.root, &["init"]);
+        assert!(
+            ran.code == 1 && ran.stderr.contains(&format!("{linked}: it is a symbolic link")),
+            "{linked}\n{ran}"
+        );
+        assert_eq!(fs::read_to_string(&own).unwrap(), "mouse = false\n", "{linked}");
+        let after: Vec<_> =
+            fs::read_dir(own.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(after, before, "{linked}");
+    }
 }

@@ -22,6 +22,8 @@ use crate::screen::rules::{
 };
 
 pub(super) const CLI: Cli = Cli {
+    // Its background server would run commands outside of the pane, and keep running them after the pane is gone.
+    start: "--config features.daemon_auto_start=false",
     approval: ApprovalFlags { auto: AUTO, full_auto: "--dangerously-bypass-approvals-and-sandbox" },
     resume: Some(ResumeArguments {
         latest: &["resume", "--last"],
@@ -46,19 +48,22 @@ macro_rules! common {
     };
 }
 
-/// Everything a codex agent needs besides its worktree: the directories that commits of a linked worktree write to, our
-/// own directory with the messages, and the network for the broker. Not the repository's hooks and settings, which would
-/// let it run commands outside its sandbox. Missing directories do no harm. The shell runs the line inside the worktree,
-/// so it can resolve the paths.
+/// Everything a codex agent needs besides its worktree: the directories that commits of a linked worktree write to, and the
+/// network for the broker. Not the repository's hooks and settings, which would let it run commands outside its sandbox; not
+/// our own directory with the tokens and messages; not `refs/paw` with rescued work. Missing directories do no harm. The
+/// shell runs the line inside the worktree, so it can resolve the paths. The last one does not exist in the main checkout,
+/// whose git directory is the whole `.git`.
 const AUTO: &str = concat!(
     "--sandbox workspace-write --config sandbox_workspace_write.network_access=true",
     common!("objects"),
-    common!("refs"),
+    common!("refs/heads"),
+    common!("refs/remotes"),
+    common!("refs/tags"),
     common!("reftable"),
-    common!("logs"),
+    common!("logs/refs/heads"),
+    common!("logs/refs/remotes"),
     common!("lfs"),
-    common!("paw"),
-    " --add-dir \"$(git rev-parse --path-format=absolute --git-dir)\""
+    common!("worktrees/$(basename \"$(git rev-parse --absolute-git-dir)\")"),
 );
 
 const HOOKS: Hooks = Hooks {

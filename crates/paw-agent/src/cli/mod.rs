@@ -26,6 +26,8 @@ pub struct Cli {
     pub display_name: &'static str,
     /// Its name in sentences.
     pub short_name: &'static str,
+    /// Command-line flags of every start, as shell text.
+    pub start: &'static str,
     /// Command-line flags for each approval level.
     pub approval: ApprovalFlags,
     /// How it resumes a conversation, if it can.
@@ -103,6 +105,7 @@ impl Cli {
             name,
             display_name,
             short_name: display_name,
+            start: "",
             approval: ApprovalFlags::NONE,
             resume: None,
             headless: PLAIN,

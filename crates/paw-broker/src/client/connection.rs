@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use super::events::EventStream;
 use super::request::HttpRequest;
+use crate::endpoint::repository_hash;
 use crate::identity::Token;
 use crate::log::SessionId;
 
@@ -23,6 +24,8 @@ const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 #[serde(default)]
 pub struct BrokerStatus {
     git_paw: bool,
+    repository_hash: Option<String>,
+    /// Without a token only reported by older brokers.
     pub repository: Option<PathBuf>,
     pub session: Option<SessionId>,
     pub auth: String,
@@ -85,10 +88,9 @@ impl BrokerConnection<'_> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PortOwner {
     Nothing,
-    /// A broker, and its repository if it reports one.
+    /// A broker, and the hash of its repository if it reports one.
     Broker {
-        repository: Option<PathBuf>,
-        session: Option<SessionId>,
+        repository_hash: Option<String>,
     },
     OtherProgram,
 }
@@ -101,9 +103,10 @@ pub fn probe(address: SocketAddr) -> Result<PortOwner, BrokerError> {
     match asked {
         Ok(answer) => {
             let status: BrokerStatus = serde_json::from_slice(&answer.body).unwrap_or_default();
-            let BrokerStatus { repository, session, .. } = status;
+            let path = status.repository.as_deref();
             Ok(if status.git_paw {
-                PortOwner::Broker { repository, session }
+                let repository_hash = status.repository_hash.or_else(|| path.map(repository_hash));
+                PortOwner::Broker { repository_hash }
             } else {
                 PortOwner::OtherProgram
             })
@@ -117,6 +120,7 @@ pub fn probe(address: SocketAddr) -> Result<PortOwner, BrokerError> {
 mod tests {
     use std::io::{Read as _, Write as _};
     use std::net::{Ipv4Addr, TcpListener};
+    use std::path::Path;
     use std::thread;
 
     use super::*;
@@ -149,7 +153,7 @@ mod tests {
         let mail = listener(Some(b"220 mail\r\n"));
         assert_eq!(probe(mail).unwrap(), PortOwner::OtherProgram);
         let broker = listener(Some(b"HTTP/1.1 200 OK\r\n\r\n{\"git_paw\":true,\"repository\":\"/r\"}"));
-        let expected = PortOwner::Broker { repository: Some("/r".into()), session: None };
+        let expected = PortOwner::Broker { repository_hash: Some(repository_hash(Path::new("/r"))) };
         assert_eq!(probe(broker).unwrap(), expected);
         assert!(matches!(probe(listener(None)), Err(BrokerError::ProbeTimeout { .. })));
     }

@@ -6,17 +6,19 @@ use serde_json::{Value, json};
 
 use super::response::{Response, json_text};
 use super::{ServerContext, access};
+use crate::endpoint::repository_hash;
 use crate::record::AgentRecord;
 
 pub(super) async fn status(app: &ServerContext, head: &Parts) -> Response {
     let mut status = json!({
         "git_paw": true,
         "version": env!("CARGO_PKG_VERSION"),
-        "repository": app.repository.to_string_lossy(),
+        "repository_hash": repository_hash(&app.repository),
     });
-    // The part without a token lets a caller find out which repository the port belongs to.
+    // The part without a token lets a caller that knows the repository find out whether the port belongs to it.
     if access::caller(app, &head.headers).await.is_ok() {
         let now = clock::now();
+        status["repository"] = app.repository.to_string_lossy().into();
         status["session"] = app.bus.session().as_str().into();
         status["auth"] = app.auth.as_str().into();
         status["uptime_seconds"] = app.started.elapsed().as_secs().into();

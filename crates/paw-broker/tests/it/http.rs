@@ -120,17 +120,18 @@ fn invalid_requests_get_specific_errors() {
 }
 
 #[test]
-fn status_shows_agents_only_with_a_token() {
+fn status_without_a_token_shows_only_the_version_and_a_hash_of_the_repository() {
     let server = Server::start();
     let mut a = server.agent("a");
     let said = json!({"type": "agent.status", "agent_id": "a",
         "payload": {"status": "working", "cli": "claude", "phase": "tests", "modified_files": ["x"]}});
     a.publish(&said);
     let stranger = server.connect().get("/status").json();
-    let repository = server.dir.path().to_string_lossy().into_owned();
-    let expected = json!({"git_paw": true, "version": env!("CARGO_PKG_VERSION"), "repository": repository});
+    let hash = paw_broker::endpoint::repository_hash(server.dir.path());
+    let expected = json!({"git_paw": true, "version": env!("CARGO_PKG_VERSION"), "repository_hash": hash});
     assert_eq!(stranger, expected);
     let known = a.get("/status").json();
+    assert_eq!(known["repository"], server.dir.path().to_string_lossy().as_ref());
     assert_eq!(
         (&known["auth"], &known["session"], &known["last_seq"]),
         (&json!("token"), &json!("paw-test"), &json!(1))

@@ -117,7 +117,7 @@ impl PawDir {
         self.0.join("session.lock")
     }
 
-    /// The git hooks. Not below `paw/`, where sandboxed agents can write.
+    /// The git hooks. Not below `paw/`, which only git paw itself reads.
     pub fn hooks(&self) -> PathBuf {
         self.0.with_file_name("paw-hooks")
     }
@@ -136,7 +136,7 @@ impl PawDir {
         self.hooks().join(format!("config.{when}"))
     }
 
-    /// A plugin of an AI CLI, outside the directory that sandboxed agents may write to.
+    /// A plugin of an AI CLI.
     pub fn plugin(&self, file: &str) -> PathBuf {
         self.0.with_file_name(format!("paw-{file}"))
     }

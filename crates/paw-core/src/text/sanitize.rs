@@ -31,6 +31,25 @@ pub fn html(text: &str) -> String {
     escaped
 }
 
+/// A JSON document with the same content, in which unsafe characters are escapes (`\u202e`). Line breaks between its parts
+/// stay.
+pub fn json(document: &str) -> Cow<'_, str> {
+    let escaped = |c: char| is_unsafe(c) && !matches!(c, '\n' | '\t' | '\r');
+    if !document.contains(escaped) {
+        return Cow::Borrowed(document);
+    }
+    let mut safe = String::with_capacity(document.len());
+    for c in document.chars() {
+        if escaped(c) {
+            let mut units = [0; 2];
+            safe.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            safe.push(c);
+        }
+    }
+    Cow::Owned(safe)
+}
+
 /// The path as one safe line. Line breaks, tabs and bytes that are not UTF-8 become U+FFFD, too: as a space they would
 /// look like part of an ordinary name.
 pub fn path(path: &Path) -> String {
@@ -87,6 +106,16 @@ mod tests {
     fn block_keeps_line_breaks_and_tabs() {
         assert_eq!(block(HOSTILE), "a\u{fffd}[2Jb\nc\td\u{fffd}e\u{fffd}f\u{fffd}g");
         assert!(matches!(block("a\n\tb"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn json_document_keeps_its_content_without_unsafe_characters() {
+        let content = serde_json::json!({"a\u{202e}": [HOSTILE, "\u{e0041}\u{9b}größer 🐾"]});
+        let document = serde_json::to_string_pretty(&content).unwrap();
+        let safe = json(&document);
+        assert!(!safe.contains(|c: char| is_unsafe(c) && c != '\n'), "{safe:?}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&safe).unwrap(), content);
+        assert!(matches!(json("{\n}"), Cow::Borrowed(_)));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Advisory file locks between processes. The system releases a lock when its holder exits or is killed.
 
 use std::fs::{File, OpenOptions, TryLockError};
+use std::io::ErrorKind;
 use std::path::Path;
 
 use super::{FileError, create_dir};
@@ -15,6 +16,19 @@ impl Lock {
         let file = open(path)?;
         file.lock().map_err(FileError::when("lock", path))?;
         Ok(Self(file))
+    }
+
+    /// Whether another process holds the lock. Writes nothing, so it also works where the file cannot be changed.
+    pub fn is_held(path: &Path) -> Result<bool, FileError> {
+        let file = match File::open(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            opened => opened.map_err(FileError::when("open", path))?,
+        };
+        match file.try_lock_shared() {
+            Ok(()) => Ok(false),
+            Err(TryLockError::WouldBlock) => Ok(true),
+            Err(TryLockError::Error(error)) => Err(FileError::when("lock", path)(error)),
+        }
     }
 
     /// Takes the lock; `None` if another process holds it.
@@ -46,8 +60,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("sub/lock");
         let held = Lock::wait(&path).unwrap();
-        assert!(Lock::try_take(&path).unwrap().is_none());
+        assert!(Lock::try_take(&path).unwrap().is_none() && Lock::is_held(&path).unwrap());
         drop(held);
-        assert!(Lock::try_take(&path).unwrap().is_some());
+        assert!(Lock::try_take(&path).unwrap().is_some() && !Lock::is_held(&path).unwrap());
+        assert!(!Lock::is_held(&dir.path().join("none")).unwrap());
     }
 }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use paw_broker::SessionId;
 use paw_broker::broker::bind_address;
 use paw_broker::client::{self, PortOwner};
-use paw_broker::endpoint::{self, Endpoint};
+use paw_broker::endpoint::{self, Endpoint, repository_hash};
 use paw_broker::identity::Keyring;
 use paw_broker::log;
 use paw_core::config::BrokerConfig;
@@ -105,7 +105,7 @@ fn require_no_broker(dir: &PawDir, repo: &Repo) -> Result<(), LaunchError> {
         let Some(found) = Endpoint::load(dir)? else { return Ok(()) };
         let Some(address) = found.address() else { return Ok(()) };
         match client::probe(address) {
-            Ok(PortOwner::Broker { repository: Some(of), .. }) if of == repo.root => {
+            Ok(PortOwner::Broker { repository_hash: Some(of) }) if of == repository_hash(&repo.root) => {
                 if watch.remaining(SHUTDOWN_TIMEOUT).is_zero() {
                     return Err(LaunchError::BrokerRuns { url: found.url, pid: found.pid });
                 }

@@ -1,7 +1,7 @@
 //! Checks and ends the session's process, which runs the broker.
 
 use paw_broker::client::{self, PortOwner};
-use paw_broker::endpoint::Endpoint;
+use paw_broker::endpoint::{Endpoint, repository_hash};
 use paw_core::paths::PawDir;
 use paw_host::git::Repo;
 use paw_host::process;
@@ -10,7 +10,9 @@ use paw_host::process;
 pub(super) fn find_answering(repo: &Repo) -> Option<String> {
     let endpoint = load(repo)?;
     match client::probe(endpoint.address()?) {
-        Ok(PortOwner::Broker { repository, .. }) if repository.as_ref().is_none_or(|of| *of == repo.root) => {
+        Ok(PortOwner::Broker { repository_hash: of })
+            if of.as_ref().is_none_or(|of| *of == repository_hash(&repo.root)) =>
+        {
             Some(endpoint.url)
         }
         _ => None,

@@ -1,4 +1,4 @@
-//! Creates the directories of logs.
+//! Creates the files of logs.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use paw_core::Receipt;
 use paw_host::files::{self, FileError};
 
-/// Creates the directories of a session's logs. A log whose path contains a link is not written, because the repository could
+/// Creates the files of a session's logs, which only the user can read. A log whose path contains a link is not written, because the repository could
 /// contain that link. Returns warnings.
 pub fn prepare_paths<'a>(
     receipt: &Receipt,
@@ -19,7 +19,11 @@ pub fn prepare_paths<'a>(
     for log in logs {
         let Some(path) = log else { continue };
         match files::require_no_link(root, path) {
-            Ok(()) => path.parent().map_or(Ok(()), files::create_dir)?,
+            Ok(()) => {
+                path.parent().map_or(Ok(()), files::create_dir)?;
+                // The shell that appends to it would create it for everyone.
+                files::open_private_log(path).map_err(FileError::when("open", path))?;
+            }
             Err(link) => {
                 notes.insert(format!(
                     "pane output is not logged: {link} (remove it, or set log_dir in your own configuration)"
@@ -34,7 +38,7 @@ pub fn prepare_paths<'a>(
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
     use std::path::Path;
 
     use jiff::Timestamp;
@@ -57,6 +61,8 @@ mod tests {
         let mut logs = ["a.log", "b.log"].map(|name| Some(dir.join("paw-app").join(name)));
         let notes = prepare_paths(&session(place.path(), &dir), &mut logs).unwrap();
         assert_eq!(logs, [None, Some(dir.join("paw-app/b.log"))]);
+        let mode = fs::metadata(dir.join("paw-app/b.log")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "only the user can read it");
         assert!(notes.len() == 1 && notes[0].contains("a.log: it is a symbolic link"), "{notes:?}");
     }
 
