@@ -35,6 +35,7 @@ use crate::command::{
     restart_agent::RestartAgentArgs,
     say::SayArgs,
     serve::ServeArgs,
+    session_process::SessionProcessArgs,
     shell_init::ShellInitArgs,
     start::StartArgs,
     status::StatusArgs,
@@ -123,9 +124,11 @@ pub(crate) enum Command {
     Sweep(SweepArgs),
     Serve(ServeArgs),
     Dashboard(DashboardArgs),
-    /// Run the session's long-running process with its dashboard
+    /// Show the dashboard in a session's pane
     #[command(name = "__dashboard", hide = true)]
     SessionDashboard,
+    #[command(name = "__session", hide = true)]
+    SessionProcess(SessionProcessArgs),
     #[command(name = "__commit-signal", hide = true)]
     CommitSignal(CommitSignalArgs),
     Daemon(DaemonArgs),
@@ -146,7 +149,11 @@ pub(crate) enum Command {
 impl Cli {
     /// Whether this process writes its own log.
     pub(crate) fn has_own_log(&self) -> bool {
-        matches!(&self.command, Some(Command::Daemon(args)) if args.runs_the_daemon())
+        match &self.command {
+            Some(Command::Daemon(args)) => args.runs_the_daemon(),
+            Some(Command::SessionProcess(args)) => !args.ensure,
+            _ => false,
+        }
     }
 
     /// Whether stdout must be exactly one JSON document.
@@ -175,6 +182,7 @@ impl Cli {
             Some(Command::Inbox(args)) => args.json,
             Some(Command::Tell(args)) => args.json,
             Some(Command::Sweep(args)) => args.json,
+            Some(Command::SessionProcess(args)) => !args.ensure,
             Some(
                 Command::Attach(_)
                 | Command::Add(_)

@@ -15,6 +15,7 @@ use paw_host::config::{self, Layers};
 use paw_host::files::{self, Access, Dirs, Lock};
 use paw_host::git::{GitError, Repo};
 use paw_host::trust::Approver;
+use paw_session::lifecycle::Session;
 use paw_session::panes::URL_VARIABLE;
 use paw_session::trust::is_user_only;
 
@@ -128,8 +129,11 @@ impl Context {
         // The broker process has already warned about the keys of the repository that are ignored.
         let config = config::load_layers(Some(&repo.root), None)?.without(is_user_only).resolve()?;
         // Without a readable receipt, the client uses the session of the last message.
-        let receipt = self.receipts().find_for_repo(&repo.root).unwrap_or_default();
-        let session = receipt.map(|receipt| SessionId::new(&receipt.session_id()));
+        let session = Session::find(&repo, &self.receipts()).unwrap_or_default();
+        if let Some(session) = &session {
+            self.ensure_process(session);
+        }
+        let session = session.map(|session| SessionId::new(&session.receipt.session_id()));
         let who = ClientIdentity { url: env::var(URL_VARIABLE).ok(), ..who };
         let nudge = config.supervisor.as_ref().is_none_or(|supervisor| supervisor.verify_on_commit_nudge);
         Ok(BrokerClient::new(&repo.common_dir, config.broker, who, session)?.with_nudge(nudge))

@@ -5,9 +5,12 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, IsTerminal as _, Write};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use paw_core::{PawError, text};
+use paw_host::process::redirect_stderr;
+use paw_session::session_process::{self, LARGEST_LOG};
 use serde::Serialize;
 use serde_json::Value;
 use tracing::{Event, Level, Subscriber};
@@ -208,8 +211,53 @@ pub(crate) fn start_trace(verbose: u8) {
         (1, _) => Targets::new().with_target("paw", LevelFilter::DEBUG),
         (_, _) => Targets::new().with_default(LevelFilter::TRACE),
     };
-    let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).event_format(TraceLine);
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(io::stderr)
+        .event_format(TraceLine)
+        // If stderr is a file on a full disk, the report of a failed write would panic.
+        .log_internal_errors(false);
     let _ = tracing_subscriber::registry().with(lines).with(filter).try_init();
+}
+
+/// Writes log events of the session's process to stderr, which is its log. A panic is an event, too.
+pub(crate) fn start_process_log(path: PathBuf) {
+    let configured = std::env::var("GIT_PAW_LOG").ok().and_then(|value| value.parse::<Targets>().ok());
+    let usual = || Targets::new().with_default(LevelFilter::WARN).with_target("paw", LevelFilter::INFO);
+    let lines = tracing_subscriber::fmt::layer()
+        .with_ansi(false)
+        .with_target(false)
+        // On a full disk, the report of a failed write would panic.
+        .log_internal_errors(false)
+        .with_writer(Mutex::new(ProcessLog { path, written: 0 }));
+    let _ = tracing_subscriber::registry().with(lines).with(configured.unwrap_or_else(usual)).try_init();
+    std::panic::set_hook(Box::new(|panic| {
+        let thread = std::thread::current();
+        tracing::error!(target: "paw::session", "thread '{}' panicked: {panic}", thread.name().unwrap_or("?"));
+    }));
+}
+
+/// The log of the session's process. It is replaced when it is too large.
+struct ProcessLog {
+    path: PathBuf,
+    written: u64,
+}
+
+impl Write for ProcessLog {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.written > LARGEST_LOG
+            && let Ok(file) = session_process::open_log(&self.path)
+        {
+            redirect_stderr(&file)?;
+            self.written = 0;
+        }
+        self.written += bytes.len() as u64;
+        io::stderr().lock().write_all(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().lock().flush()
+    }
 }
 
 /// Formats a log warning like every other warning; other events start with their level.

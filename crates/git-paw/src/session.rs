@@ -1,9 +1,18 @@
 //! Finding the repository's session.
 
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+
 use paw_core::{PawError, Receipt};
+use paw_host::caller::CommandCaller;
+use paw_host::process::{own_program, shell_quote};
+use paw_host::tmux::Tmux;
 use paw_runtime::SessionSettings;
 use paw_session::Receipts;
 use paw_session::lifecycle::Session;
+use paw_session::lifecycle::process::EnsuredProcess;
+use paw_session::recover::RunningSessions;
+use paw_view::BrokerView;
 
 use crate::approval;
 use crate::context::Context;
@@ -32,6 +41,23 @@ impl Context {
         Ok(SessionSettings { repo, config, dirs: self.dirs.clone() })
     }
 
+    /// Starts the session's process if it has died. A command that needs it works without it, too, so failures are only
+    /// warnings.
+    pub(crate) fn ensure_process(&self, session: &Session) {
+        let ensured = own_program().and_then(|program| {
+            // A process started by an agent would run in its sandbox, so the tmux server starts it.
+            match self.caller()? {
+                CommandCaller::Agent(_) => Ok(session.ensure_process_by_tmux(&program)?),
+                CommandCaller::User => Ok(session.ensure_process(&program)?),
+            }
+        });
+        match ensured {
+            Ok(EnsuredProcess::Started) => self.output.note("the session's process had died: restarted it"),
+            Ok(EnsuredProcess::Running | EnsuredProcess::NotWanted | EnsuredProcess::Busy) => {}
+            Err(error) => self.output.warn(&error.to_string()),
+        }
+    }
+
     pub(crate) fn require_session(&self) -> Result<Session, PawError> {
         self.find_session()?.ok_or_else(|| {
             PawError::SessionError("no session for this repository".to_owned())
@@ -40,10 +66,25 @@ impl Context {
     }
 }
 
-/// The tmux command that attaches to a session.
+/// The tmux command that attaches to a session, which may have been renamed in tmux.
 pub(crate) fn attach_command(receipt: &Receipt) -> String {
+    let running = RunningSessions::load(&Tmux::on_socket(receipt.tmux_socket.clone())).unwrap_or_default();
+    let name = running.find(receipt).map_or(receipt.session_name.as_str(), |running| running.name.as_str());
     let socket = receipt.tmux_socket.as_ref().map(|socket| format!(" -L {socket}")).unwrap_or_default();
-    format!("tmux{socket} attach -t {}", receipt.session_name)
+    format!("tmux{socket} attach -t {}", shell_quote(OsStr::new(name)))
+}
+
+/// One line about the process that runs a session's broker.
+pub(crate) fn describe_process(broker: &BrokerView) -> String {
+    let mut line = if broker.running { "running" } else { "not running" }.to_owned();
+    let since = broker.since.map(|since| format!(" since {}", since.strftime("%Y-%m-%d %H:%M:%S UTC")));
+    if let Some(pid) = broker.pid {
+        let _ = write!(line, " (pid {pid}{})", since.unwrap_or_default());
+    }
+    if let Some(problem) = &broker.problem {
+        let _ = write!(line, ": {problem}");
+    }
+    line
 }
 
 /// The tmux pane that this process runs in.

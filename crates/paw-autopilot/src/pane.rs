@@ -44,13 +44,19 @@ const GRACE: Duration = Duration::from_secs(15);
 pub struct PaneSession {
     tmux: Tmux,
     session: SessionName,
+    /// The session in tmux, which users may have renamed.
+    target: String,
 }
 
 impl PaneSession {
     /// `None` if the session is not running.
     pub fn of(session: &Session) -> Result<Option<Self>, PawError> {
-        let runs = session.find_window()?.is_some();
-        Ok(runs.then(|| Self { tmux: session.tmux.clone(), session: session.receipt.session_name.clone() }))
+        let window = session.find_window()?;
+        Ok(window.map(|window| Self {
+            tmux: session.tmux.clone(),
+            session: session.receipt.session_name.clone(),
+            target: window.session,
+        }))
     }
 }
 
@@ -90,7 +96,7 @@ impl ExecutorPane {
             (Some(words), Some(open)) => drop(protocol::send(&open.stream, &PaneRequest::End { words })),
             (Some(_), None) => {}
             // Also removes a window of an earlier process of this run.
-            (None, _) => window::remove_all(&self.place.tmux, &self.place.session, &self.project),
+            (None, _) => window::remove_all(&self.place.tmux, &self.place.target, &self.project),
         }
     }
 
@@ -112,7 +118,7 @@ impl ExecutorPane {
         listener.set_nonblocking(true).map_err(|error| failed("listen to the pane", error))?;
         let program = paw_host::process::own_program()?;
         let wanted = WindowSpec {
-            session: &self.place.session,
+            session: &self.place.target,
             project: &self.project,
             name: &self.name,
             mark: &self.mark,

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufRead, BufReader, Read, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +22,9 @@ const MAX_BYTES: u64 = 10 << 20;
 const MAX_ROTATED: u32 = 3;
 /// Pause between two writes, so that many messages are written together under load.
 const PAUSE: Duration = Duration::from_millis(25);
+/// The first and the longest pause after a failed write.
+const RETRY: Duration = Duration::from_millis(500);
+const LONGEST_RETRY: Duration = Duration::from_mins(1);
 
 /// The file of the trail.
 #[derive(Debug)]
@@ -45,29 +48,36 @@ impl AuditTrail {
         [self.path.clone(), self.rotated_path(1)].iter().filter(own).find_map(|path| last_line_seq(path))
     }
 
-    /// Writes messages until the stream ends.
+    /// Writes messages until the stream ends. What cannot be written, for example on a full disk, is written later.
     pub async fn follow(mut self, mut stream: Subscription) {
         while let Ok(Some(page)) = stream.next().await {
-            let session = stream.session().to_string();
-            let work = tokio::task::spawn_blocking(move || {
-                self.write(&session, &page);
-                self
-            });
-            let Ok(back) = work.await else { return };
-            self = back;
+            let page = Arc::new(page);
+            let mut retry = RETRY;
+            loop {
+                let (session, page) = (stream.session().to_string(), Arc::clone(&page));
+                let work = tokio::task::spawn_blocking(move || (self.write(&session, &page), self));
+                let Ok((written, back)) = work.await else { return };
+                self = back;
+                if written {
+                    break;
+                }
+                tokio::time::sleep(retry).await;
+                retry = (retry * 2).min(LONGEST_RETRY);
+            }
             tokio::time::sleep(PAUSE).await;
         }
     }
 
-    fn write(&mut self, session: &str, page: &[Arc<CachedMessage>]) {
-        match self.try_write(session, page) {
-            Ok(()) => self.warned = false,
-            Err(error) if !self.warned => {
-                tracing::warn!("cannot write the audit trail {}: {error}", self.path.display());
-                self.warned = true;
-            }
-            Err(_) => {}
+    /// Returns whether the messages were written.
+    fn write(&mut self, session: &str, page: &[Arc<CachedMessage>]) -> bool {
+        let written = self.try_write(session, page);
+        if let Err(error) = &written
+            && !self.warned
+        {
+            tracing::warn!("cannot write the audit trail {}: {error}", self.path.display());
         }
+        self.warned = written.is_err();
+        written.is_ok()
     }
 
     fn try_write(&self, session: &str, page: &[Arc<CachedMessage>]) -> io::Result<()> {
@@ -81,10 +91,12 @@ impl AuditTrail {
             fs::create_dir_all(dir)?;
         }
         let mut file = files::open_private_log(&self.path)?;
-        if is_truncated(&mut file)? {
-            text.insert(0, '\n');
+        let end = drop_incomplete_line(&mut file)?;
+        if let Err(error) = file.write_all(text.as_bytes()) {
+            // No half a line on a full disk.
+            let _ = file.set_len(end);
+            return Err(error);
         }
-        file.write_all(text.as_bytes())?;
         if file.metadata()?.len() >= self.max_bytes {
             self.rotate()?;
         }
@@ -109,10 +121,20 @@ impl AuditTrail {
     }
 
     fn rotated_path(&self, number: u32) -> PathBuf {
-        let mut name = self.path.clone().into_os_string();
-        name.push(format!(".{number}"));
-        name.into()
+        rotated_path(&self.path, number)
     }
+}
+
+/// The files of a trail, oldest first. Some of them may not exist.
+pub fn files_of(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let rotated = (1..=MAX_ROTATED).rev().map(|number| rotated_path(path, number));
+    rotated.chain([path.to_path_buf()])
+}
+
+fn rotated_path(path: &Path, number: u32) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{number}"));
+    name.into()
 }
 
 /// The body is JSON without line breaks; ids and times need no escaping.
@@ -131,15 +153,28 @@ fn push_line(text: &mut String, session: &str, kept: &CachedMessage) {
     let _ = writeln!(text, r#","message":{}}}"#, entry.body);
 }
 
-/// Whether the last line has no line break.
-fn is_truncated(file: &mut File) -> io::Result<bool> {
-    if file.metadata()?.len() == 0 {
-        return Ok(false);
+/// Removes a last line without a line break, which a crash or a full disk has left; its message is written again. Returns
+/// the length of the file.
+fn drop_incomplete_line(file: &mut File) -> io::Result<u64> {
+    const CHUNK: u64 = 4096;
+    let length = file.metadata()?.len();
+    let mut end = length;
+    let mut chunk = Vec::new();
+    while end > 0 {
+        let start = end.saturating_sub(CHUNK);
+        file.seek(SeekFrom::Start(start))?;
+        chunk.clear();
+        Read::by_ref(file).take(end - start).read_to_end(&mut chunk)?;
+        if let Some(at) = chunk.iter().rposition(|byte| *byte == b'\n') {
+            end = start + at as u64 + 1;
+            break;
+        }
+        end = start;
     }
-    let mut last = [0];
-    file.seek(SeekFrom::End(-1))?;
-    file.read_exact(&mut last)?;
-    Ok(last != *b"\n")
+    if end < length {
+        file.set_len(end)?;
+    }
+    Ok(end)
 }
 
 /// The sequence number of the last complete line. A crash may have truncated the last one.
@@ -194,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn audit_trail_continues_after_a_truncated_line() {
+    fn audit_trail_replaces_a_truncated_line() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("broker.log");
         let mut audit = AuditTrail::new(dir.path(), &path);
@@ -203,7 +238,23 @@ mod tests {
         files::write_atomic(&path, &whole[..whole.len() - 5], files::Access::Usual).unwrap();
         assert_eq!(audit.last_seq(), Some(1));
         audit.write("s", &page(2..4));
-        assert_eq!(audit.last_seq(), Some(3));
+        let text = fs::read_to_string(&path).unwrap();
+        let numbers: Vec<_> =
+            text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["seq"].as_u64()).collect();
+        assert_eq!(numbers, [Some(1), Some(2), Some(3)], "every line is complete");
+    }
+
+    #[test]
+    fn incomplete_line_is_removed_whatever_its_length() {
+        let dir = tempfile::tempdir().unwrap();
+        for (lines, rest) in [("", 0), ("", 10_000), ("one\n", 0), ("one\ntwo\n", 4096), ("one\n", 1)] {
+            let path = dir.path().join("log");
+            let text = [lines.as_bytes(), &vec![b'x'; rest]].concat();
+            files::write_atomic(&path, &text, files::Access::Usual).unwrap();
+            let mut file = files::open_private_log(&path).unwrap();
+            assert_eq!(drop_incomplete_line(&mut file).unwrap(), lines.len() as u64);
+            assert_eq!(fs::read_to_string(&path).unwrap(), lines);
+        }
     }
 
     #[test]

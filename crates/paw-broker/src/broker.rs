@@ -21,14 +21,17 @@ use tokio::task::JoinHandle;
 use crate::audit::AuditTrail;
 use crate::bus::{Bus, Subscription};
 use crate::endpoint::{self, Endpoint};
-use crate::http::{self, ServerAddress, ServerContext, ServerLimits, TokenCache, WatchRequest};
+use crate::http::{
+    self, ServerAddress, ServerContext, ServerLimits, TokenCache, WaitingRequests, WatchRequest,
+};
 use crate::identity::{IdentityError, Keyring};
 use crate::log::{self, LogError, SessionId};
 use crate::message::Message;
 
 const WORKERS: usize = 2;
-/// How often messages and tokens of other processes are read.
+/// How often messages and tokens of other processes are looked for.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
+const UNCONDITIONAL_REFRESH: u32 = 16;
 /// How long a broker that is shutting down may hold its lock.
 const HANDOVER: Duration = Duration::from_secs(2);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -131,6 +134,8 @@ impl Broker {
         let dir = PawDir::of(&settings.common_dir);
         files::create_private_dir(dir.path())?;
         let lock = take_lock(&dir)?;
+        // The address of a broker that was killed; this one has none yet.
+        let _ = std::fs::remove_file(dir.endpoint());
         let log = log::open_with(&dir.log(), settings.config.synchronous)?;
         log.begin(&settings.session, clock::now())?;
         let keyring = Keyring::new(&log, dir.path());
@@ -148,7 +153,8 @@ impl Broker {
             url: url(address),
             pid: std::process::id(),
             session: settings.session.clone(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            version: endpoint::VERSION.to_owned(),
+            started_at: Some(clock::now()),
         };
         let (ending, ended) = watch::channel(false);
         let (watch_sender, watches) = mpsc::channel(WATCHES);
@@ -162,11 +168,12 @@ impl Broker {
             ending: ended.clone(),
             started: Stopwatch::start(),
             large_bodies: Semaphore::new(LARGE_BODIES),
+            waiting: WaitingRequests::new(settings.limits.connections),
         });
         let server = {
             let _inside = runtime.enter();
             let listener = listening(listener)?;
-            runtime.spawn(refresh_regularly(Arc::clone(&app), ended.clone()));
+            runtime.spawn(refresh_regularly(Arc::clone(&app), dir.log(), ended.clone()));
             runtime.spawn(http::serve(listener, app, settings.limits, ended))
         };
         let audit = settings.audit.map(|path| {
@@ -257,11 +264,18 @@ fn listening(listener: TcpListener) -> Result<tokio::net::TcpListener, BrokerErr
     convert(listener).map_err(BrokerError::BindFailed)
 }
 
-/// Reads messages and tokens that other processes wrote.
-async fn refresh_regularly(app: Arc<ServerContext>, mut ended: watch::Receiver<bool>) {
+/// Reads messages and tokens that other processes wrote, whenever the log has changed.
+async fn refresh_regularly(app: Arc<ServerContext>, log: PathBuf, mut ended: watch::Receiver<bool>) {
+    let (mut seen, mut rounds) = (None, 0_u32);
     while tokio::time::timeout(REFRESH_INTERVAL, ended.wait_for(|ended| *ended)).await.is_err() {
-        app.bus.refresh();
-        app.tokens.refresh().await;
+        let now = log::find_changes(&log);
+        rounds += 1;
+        // Now and then without a reason: times of change are coarse.
+        if now.is_none() || now != seen || rounds.is_multiple_of(UNCONDITIONAL_REFRESH) {
+            seen = now;
+            app.bus.refresh();
+            app.tokens.refresh().await;
+        }
     }
 }
 

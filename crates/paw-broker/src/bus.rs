@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::cache::{CacheLookup, CachedMessage, SessionCache};
 use crate::log::writer::{self, WriterContext, WriterJob};
-use crate::log::{LogEntry, LogError, MessageDraft, MessageLog, PageLimit, SessionId, StoredMessage};
+use crate::log::{LogEntry, LogError, MessageDraft, MessageLog, PageLimit, SendId, SessionId, StoredMessage};
 use crate::message::Message;
 use crate::record::AgentRecords;
 
@@ -52,10 +52,20 @@ impl Bus {
 
     /// Stores a message, and returns its sequence number when it is durable.
     pub async fn publish(&self, message: Message, at: Timestamp) -> Result<u64, LogError> {
+        self.publish_once(message, at, None).await
+    }
+
+    /// Like [`Self::publish`]. If a message of the same sender was stored under the same id, returns its number instead.
+    pub async fn publish_once(
+        &self,
+        message: Message,
+        at: Timestamp,
+        id: Option<SendId>,
+    ) -> Result<u64, LogError> {
         let (done, answer) = oneshot::channel();
-        let draft = Box::new(MessageDraft::new(message, at));
+        let draft = Box::new(MessageDraft::new(message, at).with_id(id));
         self.jobs.send(WriterJob::Publish { draft, done }).await.map_err(|_| LogError::Closed)?;
-        Ok(answer.await.map_err(|_| LogError::Closed)??.seq)
+        answer.await.map_err(|_| LogError::Closed)?
     }
 
     /// Like [`Self::publish`], for threads outside of the runtime. Blocks.
@@ -63,7 +73,7 @@ impl Bus {
         let (done, answer) = oneshot::channel();
         let draft = Box::new(MessageDraft::new(message, at));
         self.jobs.blocking_send(WriterJob::Publish { draft, done }).map_err(|_| LogError::Closed)?;
-        Ok(answer.blocking_recv().map_err(|_| LogError::Closed)??.seq)
+        answer.blocking_recv().map_err(|_| LogError::Closed)?
     }
 
     /// The messages in an inbox after `since`, oldest first.
@@ -151,6 +161,11 @@ impl Bus {
     pub fn refresh(&self) {
         // If the queue is full, the writer is about to notice anyway.
         let _ = self.jobs.try_send(WriterJob::Refresh);
+    }
+
+    /// Resolves when no message can be stored any more: the bus was closed, or its writer has crashed.
+    pub async fn closed(&self) {
+        self.jobs.closed().await;
     }
 
     /// Stores the queued messages, refuses new ones, and wakes all readers. Blocks; not for threads of the runtime.
@@ -246,7 +261,7 @@ fn load_cache(log: &dyn MessageLog, session: &SessionId) -> Result<SessionCache,
         since = last.seq;
         for entry in page {
             let stored = entry.parse(session);
-            cache.add(entry, stored.as_ref().map(|stored| &stored.message));
+            cache.add(entry, stored);
         }
     }
     cache.advance(head);

@@ -7,7 +7,6 @@ use std::sync::{Arc, OnceLock};
 use paw_core::AgentId;
 
 use crate::log::{LogEntry, NewestSeq, PageLimit, SessionId, StoredMessage};
-use crate::message::Message;
 use crate::record::{AgentRecords, MessageRef};
 use crate::route::Audience;
 
@@ -17,7 +16,7 @@ const MAX_BYTES: usize = 4 << 20;
 /// Audiences whose newest sequence number is cached. The others are looked up in the log.
 const MAX_AUDIENCES: usize = 2048;
 
-/// A row of the log, parsed on first use.
+/// A row of the log, with its message. A row that was read from the log is parsed on first use.
 #[derive(Debug)]
 pub struct CachedMessage {
     pub entry: LogEntry,
@@ -27,6 +26,11 @@ pub struct CachedMessage {
 impl CachedMessage {
     pub fn new(entry: LogEntry) -> Self {
         Self { entry, stored: OnceLock::new() }
+    }
+
+    /// A row whose message is known, so that its readers do not parse it again.
+    fn parsed(entry: LogEntry, stored: Option<StoredMessage>) -> Self {
+        Self { entry, stored: OnceLock::from(stored.map(Arc::new)) }
     }
 
     /// The parsed message. `None` if a newer version wrote a type that this version does not know.
@@ -124,8 +128,8 @@ impl SessionCache {
 
     /// Adds the next stored message of the session.
     ///
-    /// `message` is the same message, parsed; without it the records do not change.
-    pub fn add(&mut self, entry: LogEntry, message: Option<&Message>) {
+    /// `stored` is the same message, parsed; without it the records do not change.
+    pub fn add(&mut self, entry: LogEntry, stored: Option<StoredMessage>) {
         let LogEntry { seq, ref sender, ref audience, ref body, .. } = entry;
         self.head = self.head.max(seq);
         match audience {
@@ -134,11 +138,11 @@ impl SessionCache {
             Audience::Supervisor => self.supervisor = self.supervisor.max(seq),
             Audience::Only(agent) => self.note(&agent.clone(), seq),
         }
-        if let Some(message) = message {
-            self.records.apply_message(&MessageRef { seq, at: entry.at, sender, message });
+        if let Some(stored) = &stored {
+            self.records.apply_message(&MessageRef { seq, at: entry.at, sender, message: &stored.message });
         }
         self.bytes += body.len();
-        self.last.push_back(Arc::new(CachedMessage::new(entry)));
+        self.last.push_back(Arc::new(CachedMessage::parsed(entry, stored)));
         while self.last.len() > MAX_MESSAGES || (self.bytes > MAX_BYTES && self.last.len() > 1) {
             if let Some(oldest) = self.last.pop_front() {
                 self.bytes -= oldest.entry.body.len();

@@ -33,12 +33,16 @@ pub use self::listen::ListenEvent;
 use self::request::{HttpRequest, HttpResponse};
 use crate::endpoint::{self, Endpoint};
 use crate::identity::{IdentityError, SendRefusal, Token};
-use crate::log::{LogError, SessionId, StoredMessage};
+use crate::log::{LogError, SendId, SessionId, StoredMessage};
 use crate::message::{Message, MessageError};
 
 /// Attempts to reach a broker that is starting.
 const ATTEMPTS: u32 = 10;
 const RETRY_DELAY: Duration = Duration::from_millis(100);
+/// How often a message is sent to a broker that does not answer, before it is written to the log.
+const PUBLISH_ATTEMPTS: u32 = 3;
+/// The status of a broker that cannot serve a request now.
+const BUSY: u16 = 503;
 /// How long [`BrokerClient::follow`] waits at a time.
 const FOLLOW_WAIT: Duration = Duration::from_secs(20);
 /// The longest wait of one request. A broker ends a long poll after a minute.
@@ -174,18 +178,28 @@ impl BrokerClient {
         &self.agent
     }
 
-    /// Publishes a message. When it returns, the message is stored.
+    /// Publishes a message. When it returns, the message is stored, once: a broker that does not answer may have stored
+    /// it, so the message has an id, under which it is sent again and then written to the log.
     pub fn publish(&self, message: &Message, now: Timestamp) -> Result<SendReceipt, ClientError> {
         // The broker and the log apply the same rules.
         let message = Message::from_json(message.to_json())?;
-        let body = message.to_text();
-        match self.send(&HttpRequest::post("/publish", &body))? {
-            Some(answer) => {
-                let answer = self.accepted(answer)?;
-                Ok(SendReceipt { seq: answer.head.seq.unwrap_or_default(), route: SendRoute::Broker })
+        let (body, id) = (message.to_text(), SendId::random());
+        let request = HttpRequest::post("/publish", &body).with_id(&id);
+        for _ in 0..PUBLISH_ATTEMPTS {
+            match self.send(&request) {
+                Ok(Some(answer)) if answer.head.status == BUSY => thread::sleep(RETRY_DELAY),
+                Ok(Some(answer)) => {
+                    let answer = self.accepted(answer)?;
+                    let seq = answer.head.seq.unwrap_or_default();
+                    return Ok(SendReceipt { seq, route: SendRoute::Broker });
+                }
+                Ok(None) => break,
+                // The broker ended during the request, or is too busy to answer in time.
+                Err(ClientError::Connection { .. }) => thread::sleep(RETRY_DELAY),
+                Err(error) => return Err(error),
             }
-            None => Ok(SendReceipt { seq: self.append_to_log(message, now)?, route: SendRoute::Log }),
         }
+        Ok(SendReceipt { seq: self.append_to_log(message, now, id)?, route: SendRoute::Log })
     }
 
     /// Asks the broker to watch another worktree. Returns whether a broker is running.

@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+use jiff::Timestamp;
 use paw_core::error::BrokerError;
 use paw_core::paths::PawDir;
 use paw_host::files::{self, Access, FileError};
@@ -18,6 +19,9 @@ const QUEUE: i32 = 1024;
 /// Ports tried after the preferred one.
 const PORTS: u16 = 200;
 
+/// The version of this program.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// Where a broker listens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endpoint {
@@ -25,6 +29,9 @@ pub struct Endpoint {
     pub pid: u32,
     pub session: SessionId,
     pub version: String,
+    /// When it started. Missing in files of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
 }
 
 impl Endpoint {
@@ -35,8 +42,11 @@ impl Endpoint {
 
     /// The endpoint of the last broker, whether it still runs or not. `None` if the file is missing or unreadable.
     pub fn load(dir: &PawDir) -> Result<Option<Self>, FileError> {
-        let text = files::load_text(&dir.endpoint())?;
-        Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
+        match std::fs::read(dir.endpoint()) {
+            Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(FileError::when("read", &dir.endpoint())(error)),
+        }
     }
 
     /// Removes the file if it still describes this endpoint.
@@ -121,6 +131,7 @@ mod tests {
             pid,
             session: SessionId::new("s"),
             version: "1".into(),
+            started_at: None,
         };
         assert_eq!(Endpoint::load(&dir).unwrap(), None);
         endpoint(1).save(&dir).unwrap();

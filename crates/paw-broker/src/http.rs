@@ -3,6 +3,7 @@
 //! - `access`: checks of `Host`, `Origin` and token; `token_cache`: the valid tokens
 //! - `publish`, `inbox`, `status`, `watch`, `events`: one file per endpoint
 //! - `serve`: connections and their limits; `write_timeout`: closes a connection whose client stops reading
+//! - `waiting`: how many streams and long polls may be open
 //! - `response`: responses, and errors as JSON
 
 mod access;
@@ -13,6 +14,7 @@ mod response;
 mod serve;
 mod status;
 mod token_cache;
+mod waiting;
 mod watch;
 mod write_timeout;
 
@@ -31,6 +33,7 @@ use response::{ApiError, Response};
 use serve::Connection;
 pub use serve::{ServerLimits, serve};
 pub use token_cache::TokenCache;
+pub use waiting::WaitingRequests;
 pub use watch::WatchRequest;
 
 use crate::bus::Bus;
@@ -54,6 +57,8 @@ pub struct ServerContext {
     pub started: Stopwatch,
     /// Limits how many large bodies are in memory at once.
     pub large_bodies: tokio::sync::Semaphore,
+    /// Limits how many streams and long polls are open at once.
+    pub waiting: WaitingRequests,
 }
 
 /// Handles one request.

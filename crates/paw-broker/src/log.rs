@@ -3,10 +3,13 @@
 //! - [`open`]: opens the log of a repository; the storage engine is chosen here and nowhere else
 //! - [`MessageLog`]: the trait of all engines; `sqlite` is the log of one machine
 //! - [`StoredMessage`]: a message with its sequence number, session, time and sender
+//! - [`repair`]: rebuilds a damaged log
 //! - `writer`: collects concurrent messages into one commit
 
 mod database;
 mod error;
+pub mod repair;
+mod sent;
 mod sqlite;
 mod tokens;
 pub(crate) mod writer;
@@ -41,6 +44,15 @@ pub fn open_with(path: &Path, synchronous: Synchronous) -> Result<Arc<dyn Messag
 pub fn find(path: &Path) -> Result<Option<Arc<dyn MessageLog>>, LogError> {
     path.exists().then(|| open(path)).transpose()
 }
+
+/// The state of the log's files, which differs after every write. `None` if it is not known.
+pub fn find_changes(path: &Path) -> Option<LogChanges> {
+    database::find_changes(path).map(LogChanges)
+}
+
+/// Compares two states of the log's files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogChanges(database::FileStates);
 
 /// The session of a message. Cheap to clone, because every message holds one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -87,9 +99,39 @@ pub struct StoredMessage {
     pub message: Message,
 }
 
+/// An id that the sender of a message chose, so that it can send the message again without storing it twice.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SendId(Box<str>);
+
+impl SendId {
+    const MAX_LENGTH: usize = 64;
+
+    /// A new id. It contains the time, so that ids are stored next to each other.
+    pub fn random() -> Self {
+        Self(uuid::Uuid::now_v7().simple().to_string().into())
+    }
+
+    /// `None` unless the text is a short word of letters, digits, `-`, `_` and `.`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        let is_valid = (1..=Self::MAX_LENGTH).contains(&text.len()) && text.bytes().all(is_plain);
+        is_valid.then(|| Self(text.into()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The id of the automatic reply to the message.
+    fn of_reply(&self) -> Self {
+        Self(format!("{}/reply", self.0).into())
+    }
+}
+
 /// A message that is not in the log yet.
 #[derive(Debug, Clone)]
 pub struct MessageDraft {
+    pub id: Option<SendId>,
     pub at: Timestamp,
     pub sender: AgentId,
     pub audience: Audience,
@@ -101,6 +143,7 @@ pub struct MessageDraft {
 impl MessageDraft {
     pub fn new(message: Message, at: Timestamp) -> Self {
         Self {
+            id: None,
             // The precision of the log, so that the cache and the log agree.
             at: Timestamp::from_microsecond(at.as_microsecond()).unwrap_or(at),
             sender: route::sender(&message).clone(),
@@ -108,6 +151,42 @@ impl MessageDraft {
             body: message.to_text().into(),
             message,
         }
+    }
+
+    /// Sets the id that the sender chose.
+    #[must_use]
+    pub fn with_id(self, id: Option<SendId>) -> Self {
+        Self { id, ..self }
+    }
+
+    /// The automatic reply that follows the message, with an id of its own.
+    pub fn reply(&self) -> Option<Self> {
+        let reply = route::automatic_reply(&self.message)?;
+        Some(Self::new(reply, self.at).with_id(self.id.as_ref().map(SendId::of_reply)))
+    }
+}
+
+/// The result of an append.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Appended {
+    /// The sequence number of the first new message. The others follow it in order.
+    pub first: u64,
+    /// Drafts that were stored before under the same id: their index and sequence number.
+    pub known: Vec<(usize, u64)>,
+}
+
+impl Appended {
+    /// The sequence number of every draft, and whether it is new.
+    pub fn numbers(&self, drafts: usize) -> impl Iterator<Item = (u64, bool)> {
+        let mut known = self.known.iter().peekable();
+        let mut next = self.first;
+        (0..drafts).map(move |index| match known.next_if(|(at, _)| *at == index) {
+            Some((_, seq)) => (*seq, false),
+            None => {
+                next += 1;
+                (next - 1, true)
+            }
+        })
     }
 }
 
@@ -167,9 +246,9 @@ pub trait MessageLog: Send + Sync + fmt::Debug {
     /// The session that was started or written to last.
     fn current_session(&self) -> Result<Option<SessionId>, LogError>;
 
-    /// Appends messages in order, all or none. When it returns they are durable, with consecutive sequence numbers;
-    /// returns the first.
-    fn append(&self, session: &SessionId, drafts: &[MessageDraft]) -> Result<u64, LogError>;
+    /// Appends messages in order, all or none, except those whose sender and id are known. When it returns they are
+    /// durable, with consecutive sequence numbers.
+    fn append(&self, session: &SessionId, drafts: &[MessageDraft]) -> Result<Appended, LogError>;
 
     /// The messages in an agent's inbox after `since`, oldest first.
     fn inbox(
@@ -206,6 +285,9 @@ pub trait MessageLog: Send + Sync + fmt::Debug {
 
     /// The tokens that are valid in a session.
     fn load_tokens(&self, session: &SessionId) -> Result<Vec<(AgentId, TokenHash)>, LogError>;
+
+    /// Fills an empty log with messages that have their numbers, in ascending order. Numbers up to `head` are not used again.
+    fn restore(&self, messages: &[(SessionId, LogEntry)], head: u64) -> Result<(), LogError>;
 
     /// Deletes a session and its tokens. Its sequence numbers are not reused.
     fn purge(&self, session: &SessionId) -> Result<(), LogError>;

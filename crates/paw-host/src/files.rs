@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 pub use copy::{CopiedFile, CopyMethod, FileCopier, copy_tree};
 pub use dirs::Dirs;
 pub use durable::{delete_file, sync_file_systems};
+use jiff::Timestamp;
 pub use link::require_no_link;
 pub use lock::Lock;
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
@@ -107,6 +108,23 @@ pub fn open_private_log(path: &Path) -> io::Result<File> {
         file.set_permissions(fs::Permissions::from_mode(0o600))?;
     }
     Ok(file)
+}
+
+/// Renames a damaged file, so that a new one can take its place. Returns its new path, which contains the time.
+pub fn set_aside(path: &Path, now: Timestamp) -> Result<PathBuf, FileError> {
+    let aside = with_suffix(path, &format!(".damaged-{}", now.strftime("%Y%m%dT%H%M%S%.3fZ")));
+    fs::rename(path, &aside).map_err(FileError::when("set aside", path))?;
+    for suffix in ["-wal", "-shm"] {
+        // The files of a SQLite database belong together.
+        let _ = fs::rename(with_suffix(path, suffix), with_suffix(&aside, suffix));
+    }
+    Ok(aside)
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
 }
 
 /// Creates a directory and its parents.

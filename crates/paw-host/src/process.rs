@@ -2,7 +2,8 @@
 //!
 //! A [`Command`] can be compared, printed and built far from where it runs. [`Command::capture`] collects its output,
 //! [`Command::stream`] passes on every line as it arrives, [`Command::inherit`] runs it on our terminal, and
-//! [`Command::start`] runs it in the background until it exits or is stopped.
+//! [`Command::start`] runs it in the background until it exits or is stopped. [`Command::detach`] starts a program that
+//! outlives this process.
 //! A command that exceeds its time limit is ended with its whole process tree (`tree`).
 
 mod cleanup;
@@ -30,7 +31,10 @@ pub use exec::{exec_script, exec_shell_line};
 pub use find::{find_program, is_executable, own_program};
 pub use foreground::find_foreground_script;
 pub use in_directory::{ProcessInfo, processes_in, terminate};
-pub use run::{FollowOutcome, Output, RunningCommand, Stopper, Stream};
+pub use run::{
+    DetachedCommand, FollowOutcome, Output, RunningCommand, Stopper, Stream, leave_terminal, redirect_stderr,
+    silence_stdout,
+};
 pub use script::ScriptFile;
 
 /// The environment variable that marks the members of a process tree. [`end_marked`] searches for its value.

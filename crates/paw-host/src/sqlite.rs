@@ -13,6 +13,8 @@ use crate::files::{self, FileError};
 pub enum SqliteError {
     #[error("cannot open {}: {source}", path.display())]
     Open { path: PathBuf, source: rusqlite::Error },
+    #[error("{} is damaged: {source}", path.display())]
+    Damaged { path: PathBuf, source: rusqlite::Error },
     #[error("{} was written by a newer git-paw (schema {found}, this one knows {known})", path.display())]
     Newer { path: PathBuf, found: u32, known: u32 },
     #[error("cannot migrate {} to schema {version}: {source}", path.display())]
@@ -28,9 +30,56 @@ impl Diagnostic for SqliteError {
             Self::Newer { .. } => {
                 report.hint("update git-paw, or move the file away to start with an empty one")
             }
+            Self::Damaged { .. } => report.hint(REPAIR),
             Self::Open { .. } | Self::Migrate { .. } => report,
             Self::File(error) => error.report(),
         }
+    }
+}
+
+/// The hint of every error about a damaged file.
+pub const REPAIR: &str = "run 'git paw doctor --repair' to set it aside and rebuild what can be rebuilt";
+
+/// Whether an error means that a database is damaged. Our statements never change, so a statement that SQLite cannot
+/// prepare, or a value of the wrong type, is damage, too.
+pub fn is_damage(error: &rusqlite::Error) -> bool {
+    use rusqlite::{Error, ErrorCode};
+    match error {
+        Error::FromSqlConversionFailure(..)
+        | Error::IntegralValueOutOfRange(..)
+        | Error::Utf8Error(..)
+        | Error::InvalidColumnType(..)
+        | Error::SqlInputError { .. } => true,
+        error => matches!(
+            error.sqlite_error_code(),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::Unknown)
+        ),
+    }
+}
+
+/// Checks a database for damage. Returns what is wrong with it; nothing if it is missing. Reads the whole file.
+pub fn find_damage(path: &Path, migrations: &[&str]) -> Option<String> {
+    /// No release skips this many schemas.
+    const PLAUSIBLE: usize = 1000;
+    if !path.exists() {
+        return None;
+    }
+    let check = || -> rusqlite::Result<Option<String>> {
+        let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_WRITE | rusqlite::OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        let version = schema_version(&connection)?;
+        if version as usize > migrations.len() + PLAUSIBLE {
+            return Ok(Some(format!("it has schema {version}")));
+        }
+        let found: String = connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
+        Ok((found != "ok").then_some(found))
+    };
+    match check() {
+        Ok(found) => found,
+        Err(error) if is_damage(&error) => Some(error.to_string()),
+        // Another problem, such as a missing permission, is reported by the command that opens it.
+        Err(_) => None,
     }
 }
 
@@ -53,11 +102,20 @@ pub fn open(path: &Path, migrations: &[&str], durability: Durability) -> Result<
     if let Some(dir) = path.parent() {
         files::create_dir(dir)?;
     }
-    let opening = |source| SqliteError::Open { path: path.to_path_buf(), source };
+    let opening = |source| cannot_open(path, source);
     let mut connection = Connection::open(path).map_err(opening)?;
     prepare(&connection, durability).map_err(opening)?;
     migrate(&mut connection, path, migrations)?;
     Ok(connection)
+}
+
+fn cannot_open(path: &Path, source: rusqlite::Error) -> SqliteError {
+    let path = path.to_path_buf();
+    if is_damage(&source) {
+        SqliteError::Damaged { path, source }
+    } else {
+        SqliteError::Open { path, source }
+    }
 }
 
 fn prepare(connection: &Connection, durability: Durability) -> rusqlite::Result<()> {
@@ -82,7 +140,7 @@ pub fn set_durability(connection: &Connection, durability: Durability) -> rusqli
 
 fn migrate(connection: &mut Connection, path: &Path, migrations: &[&str]) -> Result<(), SqliteError> {
     let path = || path.to_path_buf();
-    let version = schema_version(connection).map_err(|source| SqliteError::Open { path: path(), source })?;
+    let version = schema_version(connection).map_err(|source| cannot_open(&path(), source))?;
     let known = u32::try_from(migrations.len()).unwrap_or(u32::MAX);
     if version > known {
         return Err(SqliteError::Newer { path: path(), found: version, known });

@@ -109,6 +109,23 @@ pub fn socket_dirs() -> Vec<PathBuf> {
     set.into_iter().chain([PathBuf::from("/tmp")]).map(|dir| dir.join(&own)).collect()
 }
 
+/// A session of the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TmuxSession {
+    /// `$3`: a rename does not change it.
+    pub id: String,
+    pub name: String,
+    /// The value of the option that was asked for.
+    pub value: String,
+}
+
+impl TmuxSession {
+    /// Matches exactly this session, even after a rename.
+    pub fn target(&self) -> String {
+        format!("{}:", self.id)
+    }
+}
+
 /// A pane in the output of `list-panes`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TmuxPane {
@@ -180,12 +197,17 @@ impl Tmux {
         Ok(self.output(&command)?.exit.success())
     }
 
-    /// All session names, each with the value of one option. Empty if no server is running.
-    pub fn sessions(&self, option: &str) -> Result<Vec<(String, String)>, TmuxError> {
-        let format = format!("#{{session_name}}\t#{{{option}}}");
+    /// All sessions, each with the value of one option. Empty if no server is running.
+    pub fn sessions(&self, option: &str) -> Result<Vec<TmuxSession>, TmuxError> {
+        let format = format!("#{{session_id}}\t#{{session_name}}\t#{{{option}}}");
         let output = self.output(&TmuxCommand::new("list-sessions").args(["-F", &format]))?;
         let listing = if output.exit.success() { output.stdout } else { Vec::new() };
-        Ok(pairs(&String::from_utf8_lossy(&listing)))
+        let session = |line: &str| {
+            let (id, rest) = line.split_once('\t')?;
+            let (name, value) = rest.split_once('\t')?;
+            Some(TmuxSession { id: id.to_owned(), name: name.to_owned(), value: value.to_owned() })
+        };
+        Ok(String::from_utf8_lossy(&listing).lines().filter_map(session).collect())
     }
 
     /// The pane ids of a session, each with the value of one option, in pane order.
@@ -195,18 +217,23 @@ impl Tmux {
         option: &str,
     ) -> Result<Vec<(String, String)>, TmuxError> {
         self.require_session(session)?;
+        self.target_panes_with(&session_target(session), option)
+    }
+
+    /// Like [`Self::panes_with`], for a target.
+    pub fn target_panes_with(&self, target: &str, option: &str) -> Result<Vec<(String, String)>, TmuxError> {
         let format = format!("#{{pane_id}}\t#{{{option}}}");
-        let command =
-            TmuxCommand::new("list-panes").args(["-s", "-t", &session_target(session), "-F", &format]);
-        Ok(pairs(&self.run(&command)?))
+        Ok(pairs(&self.run(&TmuxCommand::new("list-panes").args(["-s", "-t", target, "-F", &format]))?))
     }
 
     /// Ends the session and everything in its panes. Does nothing if the session does not exist.
     pub fn kill_session(&self, session: &SessionName) -> Result<(), TmuxError> {
-        if self.has_session(session)? {
-            self.run(&TmuxCommand::new("kill-session").arg("-t").arg(session_target(session)))?;
-        }
-        Ok(())
+        if self.has_session(session)? { self.kill_target(&session_target(session)) } else { Ok(()) }
+    }
+
+    /// Ends the session of a target and everything in its panes.
+    pub fn kill_target(&self, target: &str) -> Result<(), TmuxError> {
+        self.run(&TmuxCommand::new("kill-session").args(["-t", target])).map(drop)
     }
 
     /// All panes of a session's first window, sorted by index.
@@ -235,9 +262,14 @@ impl Tmux {
     /// Attaches the user's terminal to the session, or switches to it inside the same server.
     pub fn attach(&self, session: &SessionName) -> Result<(), TmuxError> {
         self.require_session(session)?;
+        self.attach_target(&session_target(session))
+    }
+
+    /// Like [`Self::attach`], for a target.
+    pub fn attach_target(&self, target: &str) -> Result<(), TmuxError> {
         let inside = std::env::var_os("TMUX").is_some_and(|value| self.is_server_of(&value));
         let verb = if inside { "switch-client" } else { "attach-session" };
-        let command = TmuxCommand::new(verb).args(["-t", &session_target(session)]);
+        let command = TmuxCommand::new(verb).args(["-t", target]);
         let tmux = self.command(command.words());
         // tmux refuses to attach inside a pane of another server while TMUX is set.
         match if inside { tmux } else { tmux.env_remove("TMUX") }.inherit()? {

@@ -1,5 +1,5 @@
 //! The long-running process of a session: broker, watcher, conflict detection, learnings and monitor. They are composed
-//! here and nowhere else. It draws nothing; a screen uses its bus, its members and its facts.
+//! here and nowhere else. It draws nothing; dashboards are its clients.
 //!
 //! - [`session`]: the process, its start and its shutdown
 //! - `conflicts`: the worktree watcher and conflict detection

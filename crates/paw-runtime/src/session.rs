@@ -7,8 +7,8 @@ use paw_broker::endpoint::parse_address;
 use paw_broker::learnings;
 use paw_broker::log;
 use paw_broker::watch::WatchTarget;
-use paw_broker::{Broker, BrokerSettings, Bus, SessionId};
-use paw_core::config::{BrokerAuth, PawConfig};
+use paw_broker::{Broker, BrokerSettings, SessionId};
+use paw_core::config::PawConfig;
 use paw_core::{AgentId, PawError, ProjectName, Receipt, SessionMode, SessionName};
 use paw_host::files::Dirs;
 use paw_host::git::Repo;
@@ -16,7 +16,6 @@ use paw_host::signals::ShutdownSignals;
 use paw_session::Receipts;
 use paw_supervisor::monitor::run::Monitor;
 use paw_supervisor::unanswered_questions::UnansweredQuestions;
-use paw_view::{BrokerView, SessionFacts, SessionMember, SessionMembers};
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
@@ -36,8 +35,7 @@ pub struct SessionSettings {
 pub struct SessionProcess {
     broker: Broker,
     repo: Repo,
-    config: PawConfig,
-    members: SessionMembers,
+    watched: usize,
     conflicts: Arc<ConflictMonitor>,
     monitor: Option<Monitor>,
     tasks: Vec<JoinHandle<()>>,
@@ -71,13 +69,14 @@ impl SessionProcess {
             config.supervisor.as_ref().is_none_or(|supervisor| supervisor.verify_on_commit_nudge);
         let ended = end_on_signal()?;
         let mut broker = Broker::start(settings)?;
-        let (targets, members) = match &receipt {
+        let targets = match &receipt {
             Some(receipt) => {
                 remember_port(&receipts, receipt, broker.url());
                 agents_of(receipt)
             }
             None => agents(&repo)?,
         };
+        let watched = targets.len();
         let bus = Arc::clone(broker.bus());
         let (conflicts, messages) = conflicts::start(&repo, &config, targets, &broker)?;
         let feed = conflicts::feed(messages, Arc::clone(&bus), Arc::clone(&conflicts));
@@ -104,51 +103,34 @@ impl SessionProcess {
         let monitor = receipt
             .as_ref()
             .and_then(|receipt| monitor::start(&repo, &config, dirs, receipts, receipt, &bus));
-        Ok(Self { broker, repo, config, members, conflicts, monitor, tasks, learning, ended })
-    }
-
-    pub fn bus(&self) -> Arc<Bus> {
-        Arc::clone(self.broker.bus())
+        Ok(Self { broker, repo, watched, conflicts, monitor, tasks, learning, ended })
     }
 
     pub fn runtime(&self) -> Handle {
         self.broker.runtime().clone()
     }
 
-    pub fn config(&self) -> &PawConfig {
-        &self.config
-    }
-
     pub fn url(&self) -> &str {
         self.broker.url()
     }
 
-    pub fn members(&self) -> SessionMembers {
-        self.members.clone()
+    /// The number of watched worktrees.
+    pub fn watched(&self) -> usize {
+        self.watched
     }
 
-    /// The session's description for its dashboard.
-    pub fn facts(&self) -> SessionFacts {
-        let url = self.broker.url();
-        let broker = BrokerView {
-            url: Some(url.to_owned()),
-            port: parse_address(url).map(|address| address.port()),
-            running: true,
-            pane: None,
-            open_to_all: Some(self.broker.auth() == BrokerAuth::None),
-        };
-        SessionFacts {
-            session: self.broker.bus().session().to_string(),
-            repository: self.repo.root.clone(),
-            broker: Some(broker),
-            ..SessionFacts::default()
-        }
-    }
-
-    /// Resolves when a signal asks the process to stop, even one that arrived during its start.
+    /// Resolves when a signal asks the process to stop, even one that arrived during its start, or when it can no longer
+    /// store messages. A process that cannot do its work must not look alive.
     pub fn ended(&self) -> impl Future<Output = ()> + use<> {
-        let mut ended = self.ended.clone();
-        async move { drop(ended.wait_for(|ended| *ended).await) }
+        let (mut ended, bus) = (self.ended.clone(), Arc::clone(self.broker.bus()));
+        async move {
+            tokio::select! {
+                _ = ended.wait_for(|ended| *ended) => {}
+                () = bus.closed() => {
+                    tracing::error!(target: "paw::session", "messages can no longer be stored: the process ends");
+                }
+            }
+        }
     }
 
     /// Stops everything that publishes before the broker, so that no message is lost.
@@ -189,17 +171,17 @@ fn remember_port(receipts: &Receipts, receipt: &Receipt, url: &str) {
     }
 }
 
-/// The agents of a session. An agent without a worktree is shown but not watched.
-fn agents_of(receipt: &Receipt) -> (Vec<WatchTarget>, SessionMembers) {
-    let (mut targets, mut members) = (Vec::new(), Vec::new());
-    for (agent, id) in receipt.worktrees.iter().zip(receipt.agent_ids()) {
-        members.push((id.clone(), SessionMember::new(agent.branch.clone(), agent.cli.clone())));
-        if agent.worktree_path.is_dir() {
-            let (worktree, cli) = (agent.worktree_path.clone(), Some(agent.cli.clone()));
-            targets.push(WatchTarget { agent: id, worktree, cli });
-        }
-    }
-    (targets, members)
+/// The agents of a session that have a worktree.
+fn agents_of(receipt: &Receipt) -> Vec<WatchTarget> {
+    let agents = receipt.worktrees.iter().zip(receipt.agent_ids());
+    let agents = agents.filter(|(agent, _)| agent.worktree_path.is_dir());
+    agents
+        .map(|(agent, id)| WatchTarget {
+            agent: id,
+            worktree: agent.worktree_path.clone(),
+            cli: Some(agent.cli.clone()),
+        })
+        .collect()
 }
 
 /// The last session, so that its inboxes and intents are kept; without one, a session named after the project.
@@ -215,16 +197,14 @@ fn find_session(repo: &Repo) -> Result<SessionId, PawError> {
 }
 
 /// One agent per linked worktree of the repository.
-fn agents(repo: &Repo) -> Result<(Vec<WatchTarget>, SessionMembers), PawError> {
+fn agents(repo: &Repo) -> Result<Vec<WatchTarget>, PawError> {
     let mut targets: Vec<WatchTarget> = Vec::new();
-    let mut members = Vec::new();
     for worktree in repo.git().worktrees()?.into_iter().skip(1).filter(|worktree| worktree.path.is_dir()) {
         let Some(branch) = worktree.branch() else { continue };
         let id = AgentId::for_branch(branch, |id| targets.iter().any(|target| target.agent == *id));
-        members.push((id.clone(), SessionMember::new(branch.clone(), "")));
         targets.push(WatchTarget { agent: id, worktree: worktree.path, cli: None });
     }
-    Ok((targets, members))
+    Ok(targets)
 }
 
 fn start_learning(

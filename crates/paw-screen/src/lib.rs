@@ -2,7 +2,7 @@
 //!
 //! - [`dashboard`] draws a [`paw_view::SessionView`], and a pure state machine turns keys into actions
 //! - [`autopilot`] does the same for the navigator: tags, tasks and the current run
-//! - [`source`] receives updates and sends answers: through the bus of this process, or a broker in another process
+//! - [`source`] receives updates from a broker in another process, and sends answers to it
 //! - [`terminal`] enables raw mode and the alternate screen, and restores the terminal however the program ends
 //! - [`text`] sanitizes untrusted text for a terminal
 //! - [`age`] formats how long ago something was, and computes when that text changes

@@ -1,57 +1,153 @@
-//! Receives updates and sends answers: through the bus of this process, or a broker in another process.
+//! Receives updates from the broker of a repository, in another process on this machine, and sends answers to it.
 
-pub mod remote;
-
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
+use std::{io, thread};
 
-use paw_broker::bus::Bus;
-use paw_broker::log::{LogError, PageLimit};
+use paw_broker::SessionId;
+use paw_broker::client::{BrokerClient, BrokerConnection, BrokerEvent, ConnectionError};
+use paw_broker::endpoint::Endpoint;
+use paw_broker::identity::Token;
 use paw_broker::message::{self, Message};
 use paw_core::AgentId;
-use paw_host::clock;
-use paw_view::{LOOK_BACK, ViewEvent};
+use paw_core::paths::PawDir;
+use paw_host::{clock, files};
+use paw_view::{BrokerView, LOOK_BACK, SessionFacts, ViewEvent};
 use tokio::sync::mpsc;
 
 use crate::dashboard::{DashboardUpdate, OperatorAnswer};
+use crate::text::Text;
 
-/// Messages per page, so that a long history does not fill the memory.
-const PAGE: PageLimit = PageLimit { messages: 256, bytes: 1 << 20 };
+const BETWEEN_TRIES: Duration = Duration::from_secs(1);
 
-/// Sends updates from the bus of this process until the bus or the view is closed.
-pub async fn follow_bus(bus: Arc<Bus>, updates: mpsc::Sender<DashboardUpdate>) -> Result<(), LogError> {
-    let head = bus.head();
-    let records = ViewEvent::Records { records: bus.records(), seq: head };
-    if updates.send(DashboardUpdate::View(records)).await.is_err() {
-        return Ok(());
-    }
-    let mut stream = bus.subscribe_after(head.saturating_sub(LOOK_BACK)).with_limit(PAGE);
-    while let Some(page) = stream.next().await? {
-        for stored in page.iter().filter_map(|kept| kept.parse(bus.session())) {
-            if updates.send(DashboardUpdate::View(ViewEvent::Message(stored))).await.is_err() {
-                return Ok(());
-            }
-        }
-    }
-    Ok(())
+/// Why a broker cannot be followed right now.
+#[derive(Debug, thiserror::Error)]
+enum RemoteError {
+    #[error("no broker is running")]
+    NoBroker,
+    #[error("the view was closed")]
+    ViewClosed,
+    #[error(transparent)]
+    Connection(#[from] ConnectionError),
+    #[error(transparent)]
+    File(#[from] files::FileError),
 }
 
-/// Publishes answers on the bus of this process.
-pub async fn answer_on_bus(
-    bus: Arc<Bus>,
-    mut answers: mpsc::Receiver<OperatorAnswer>,
+/// The repository of a broker, and a token for it.
+#[derive(Debug, Clone)]
+pub struct RemoteBroker {
+    /// The directory that all worktrees of the repository share.
+    pub common_dir: PathBuf,
+    pub token: Option<Token>,
+    /// The last message that the view has. `None` for a view without messages.
+    pub since: Option<u64>,
+}
+
+/// What to do without a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LostConnection {
+    /// The broker was restarted: connect again at once.
+    Restarted,
+    /// Show this reason and wait.
+    Wait(String),
+}
+
+/// Sends updates from the broker of a repository on a separate thread, until the view is closed. Without a connection,
+/// `on_lost` is called with the reason, and may restart the broker.
+pub fn follow(
+    remote: RemoteBroker,
     updates: mpsc::Sender<DashboardUpdate>,
+    on_lost: impl FnMut(String) -> LostConnection + Send + 'static,
+) -> io::Result<()> {
+    let mut follower = Follower { remote, updates, on_lost };
+    thread::Builder::new().name("paw-follow".into()).spawn(move || follower.run()).map(drop)
+}
+
+struct Follower<F> {
+    remote: RemoteBroker,
+    updates: mpsc::Sender<DashboardUpdate>,
+    on_lost: F,
+}
+
+impl<F: FnMut(String) -> LostConnection> Follower<F> {
+    fn run(&mut self) {
+        while !self.updates.is_closed() {
+            let reason = match self.follow_once() {
+                Err(RemoteError::ViewClosed) => return,
+                Err(error) => error.to_string(),
+                Ok(()) => "it stopped".to_owned(),
+            };
+            let LostConnection::Wait(reason) = (self.on_lost)(reason) else { continue };
+            if self.send([DashboardUpdate::Disconnected(Text::line(&reason))]).is_err() {
+                return;
+            }
+            thread::sleep(BETWEEN_TRIES);
+        }
+    }
+
+    /// Follows the broker until it stops or the view is closed.
+    fn follow_once(&mut self) -> Result<(), RemoteError> {
+        let dir = PawDir::of(&self.remote.common_dir);
+        let address =
+            Endpoint::load(&dir)?.and_then(|endpoint| endpoint.address()).ok_or(RemoteError::NoBroker)?;
+        let connection = BrokerConnection { address, token: self.remote.token.as_ref() };
+        let status = connection.status()?;
+        let broker = BrokerView {
+            url: Some(format!("http://{address}")),
+            port: Some(address.port()),
+            running: true,
+            open_to_all: Some(status.auth == "none"),
+            ..BrokerView::default()
+        };
+        let facts = SessionFacts {
+            session: status.session.as_ref().map_or("", SessionId::as_str).to_owned(),
+            repository: status.repository.unwrap_or_default(),
+            broker: Some(broker),
+            ..SessionFacts::default()
+        };
+        let from = self.remote.since.unwrap_or(status.last_seq.saturating_sub(LOOK_BACK));
+        let events = connection.events(from)?;
+        self.send([DashboardUpdate::Connected, DashboardUpdate::View(ViewEvent::Session(Box::new(facts)))])?;
+        for event in events {
+            match event.map_err(ConnectionError::from)? {
+                BrokerEvent::Message(stored) => {
+                    self.remote.since = Some(stored.seq);
+                    self.send([DashboardUpdate::View(ViewEvent::Message(Arc::from(stored)))])?;
+                }
+                BrokerEvent::Heartbeat => self.send([])?,
+            }
+        }
+        Ok(())
+    }
+
+    fn send(&self, updates: impl IntoIterator<Item = DashboardUpdate>) -> Result<(), RemoteError> {
+        for update in updates {
+            self.updates.blocking_send(update).map_err(|_| RemoteError::ViewClosed)?;
+        }
+        if self.updates.is_closed() { Err(RemoteError::ViewClosed) } else { Ok(()) }
+    }
+}
+
+/// Sends answers to the broker, or writes them to the log while no broker is running.
+pub async fn answer(
+    client: BrokerClient,
+    mut answers: mpsc::Receiver<OperatorAnswer>,
+    feeds: mpsc::Sender<DashboardUpdate>,
 ) {
     while let Some(answer) = answers.recv().await {
         let question = answer.question;
-        let sent = match answer_message(answer) {
-            Ok(message) => bus.publish(message, clock::now()).await.map_err(|error| error.to_string()),
-            Err(error) => Err(error.to_string()),
+        let client = client.clone();
+        let sent = tokio::task::spawn_blocking(move || {
+            let message = answer_message(answer).map_err(|error| error.to_string())?;
+            client.publish(&message, clock::now()).map_err(|error| error.to_string())
+        });
+        let reason = match sent.await {
+            Ok(Ok(_)) => continue,
+            Ok(Err(reason)) => reason,
+            Err(error) => error.to_string(),
         };
-        if let Err(reason) = sent {
-            let _ = updates
-                .send(DashboardUpdate::AnswerFailed { question, reason: reason.as_str().into() })
-                .await;
-        }
+        let _ = feeds.send(DashboardUpdate::AnswerFailed { question, reason: reason.as_str().into() }).await;
     }
 }
 

@@ -11,10 +11,11 @@ use paw_core::config::CliConfig;
 use paw_core::{Diagnostic as _, PawError, Receipt, SessionName};
 use paw_host::files::Lock;
 use paw_host::process::shell_quote;
-use paw_host::tmux::{Tmux, TmuxCommand};
+use paw_host::tmux::{Tmux, TmuxCommand, TmuxError, TmuxSession};
 
 use crate::panes::{MARK, SUPERVISOR, plain};
 use crate::receipts::Receipts;
+use crate::recover::RunningSessions;
 
 /// The hidden command that delivers prompts.
 pub const DELIVER_COMMAND: &str = "__deliver";
@@ -108,7 +109,12 @@ fn deliver_prompts(
     clis: &BTreeMap<String, CliConfig>,
     patience: DeliveryOptions,
 ) -> Result<(), PawError> {
-    let panes = tmux.panes_with(session, MARK)?;
+    let target = receipts.load(session)?.and_then(|receipt| {
+        let running = RunningSessions::load(tmux).ok()?;
+        running.find(&receipt).map(TmuxSession::target)
+    });
+    let target = target.ok_or_else(|| TmuxError::NoSession(session.clone()))?;
+    let panes = tmux.target_panes_with(&target, MARK)?;
     thread::scope(|scope| {
         for one in prompts {
             let pane = panes.iter().find(|(_, mark)| *mark == one.mark).map(|(id, _)| id.clone());

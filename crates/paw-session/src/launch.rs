@@ -32,6 +32,7 @@ use crate::logs;
 use crate::panes::{ConversationMode, PaneBuilder, SessionWindow};
 use crate::plan::SessionPlan;
 use crate::receipts::Receipts;
+use crate::session_process;
 
 /// The stores and programs that starting, recovering and resuming a session need.
 #[derive(Debug, Clone, Copy)]
@@ -65,6 +66,7 @@ pub struct LaunchOptions<'a> {
     pub config_dir: &'a Path,
     /// Files to copy and approved commands to run in new worktrees.
     pub preparation: &'a Preparation,
+    pub lock: &'a SessionLock,
     pub now: Timestamp,
 }
 
@@ -148,6 +150,7 @@ fn build(
         None => PaneTokens::default(),
     };
     drop(broker);
+    let receipt = start_process(services, &plan.repo, receipt, options.lock, rollback)?;
     notes.extend(open(services, &receipt, &tokens, (ConversationMode::New, &[]), rollback)?);
     Ok(LaunchedSession { receipt, notes })
 }
@@ -219,6 +222,23 @@ pub(crate) fn install_hooks(
         .collect();
     rollback.add(RollbackStep::Hooks(setups.iter().map(|setup| setup.worktree.clone()).collect()));
     Ok(hooks::install_all(&setups)?)
+}
+
+/// Starts the session's process, if the session has one. Returns the receipt with the port it uses.
+pub(crate) fn start_process(
+    services: LaunchServices<'_>,
+    repo: &Repo,
+    receipt: Receipt,
+    lock: &SessionLock,
+    rollback: &mut Rollback<'_>,
+) -> Result<Receipt, LaunchError> {
+    if !receipt.has_broker() {
+        return Ok(receipt);
+    }
+    rollback.add(RollbackStep::Process);
+    session_process::start(repo, services.program, lock)?;
+    crash::point("start:process-started");
+    Ok(services.receipts.load(&receipt.session_name)?.unwrap_or(receipt))
 }
 
 /// Builds the window in one tmux call and starts the delivery of boot prompts. Returns warnings.

@@ -13,6 +13,7 @@
 //! - [`plan`]: everything a start will do, decided before it changes anything
 //! - [`receipts`]: the session files on disk
 //! - [`recover`]: resumes or rebuilds an existing session
+//! - [`session_process`]: starts, finds and ends the session's long-running process
 //! - [`skills`]: general instructions for agents and for the supervisor
 //! - [`specs`]: the tasks of agents, found in the repository
 //! - [`trust`]: configuration keys that a repository may set only with approval
@@ -30,6 +31,7 @@ pub mod panes;
 pub mod plan;
 pub mod receipts;
 pub mod recover;
+pub mod session_process;
 pub mod skills;
 pub mod specs;
 pub mod trust;

@@ -1,6 +1,7 @@
 //! Commands on a session after its start, one per file.
 //!
 //! - [`session`]: the session of a repository, found by its receipt
+//! - [`process`]: its long-running process, restarted if it has died
 //! - [`window`]: its panes, as listed by tmux
 //! - [`status`], [`attach`]: show it
 //! - [`pause`], [`stop`], [`purge`]: end parts of it or all of it
@@ -8,10 +9,10 @@
 
 pub mod add;
 pub mod attach;
-mod broker;
 mod error;
 mod pane_layout;
 pub mod pause;
+pub mod process;
 pub mod purge;
 pub mod remove;
 pub mod session;

@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
 use paw_core::paths::SessionsDir;
 use paw_core::{
     AgentId, Diagnostic, ErrorCode, ErrorReport, Receipt, ReceiptError, SessionName, SessionStatus,
@@ -41,6 +42,15 @@ pub struct UnreadableReceipt {
     pub problem: ReceiptError,
     /// The repository it names, if it names one.
     repo_path: Option<PathBuf>,
+}
+
+/// What a repair did with one damaged receipt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReceiptRepair {
+    pub path: PathBuf,
+    pub aside: PathBuf,
+    /// Whether its copy took its place.
+    pub restored: bool,
 }
 
 /// All files in the receipts directory.
@@ -95,7 +105,31 @@ impl Receipts {
         let path = self.dir.receipt(&receipt.session_name);
         let text =
             receipt.to_text().map_err(|problem| ReceiptsError::Receipt { path: path.clone(), problem })?;
-        Ok(files::write_atomic(&path, text.as_bytes(), Access::Private)?)
+        files::write_atomic(&path, text.as_bytes(), Access::Private)?;
+        // A copy, for a repair. The session works without it.
+        let _ =
+            files::write_atomic(&self.dir.backup(&receipt.session_name), text.as_bytes(), Access::Private);
+        Ok(())
+    }
+
+    /// Sets damaged receipts aside, and restores each from the copy that its last writer made. Receipts of newer versions
+    /// are not damaged.
+    pub fn repair(&self, _lock: &ReceiptsLock, now: Timestamp) -> Result<Vec<ReceiptRepair>, ReceiptsError> {
+        let mut repairs = Vec::new();
+        for UnreadableReceipt { path, problem, .. } in self.all()?.unreadable {
+            if matches!(problem, ReceiptError::Newer { .. }) {
+                continue;
+            }
+            let aside = files::set_aside(&path, now)?;
+            let name = path.file_stem().and_then(|stem| SessionName::new(stem.to_string_lossy()).ok());
+            let copy = name.and_then(|name| files::load_text(&self.dir.backup(&name)).ok().flatten());
+            let copy = copy.filter(|text| Receipt::parse(text).is_ok());
+            if let Some(copy) = &copy {
+                files::write_atomic(&path, copy.as_bytes(), Access::Private)?;
+            }
+            repairs.push(ReceiptRepair { path, aside, restored: copy.is_some() });
+        }
+        Ok(repairs)
     }
 
     /// Replaces the receipt `before`, which may have another name.
@@ -166,6 +200,7 @@ impl Receipts {
 
     /// Deletes a session's receipt, if it exists.
     pub fn delete(&self, name: &SessionName, _lock: &ReceiptsLock) -> Result<(), ReceiptsError> {
+        let _ = fs::remove_file(self.dir.backup(name));
         Ok(files::delete_file(&self.dir.receipt(name)).map(drop)?)
     }
 

@@ -7,7 +7,8 @@ use paw_core::config::{BrokerConfig, WorktreePlacement};
 use paw_core::receipt::FORMAT;
 use paw_core::{AgentId, AgentReceipt, Receipt, SessionName, SessionStatus};
 use paw_host::git::Repo;
-use paw_host::tmux::{Batch, TmuxCommand, session_target};
+use paw_host::locks::SessionLock;
+use paw_host::tmux::{Batch, Tmux, TmuxCommand, TmuxError, TmuxSession};
 use paw_worktree::SessionWorktree;
 
 use crate::cli_hooks;
@@ -19,80 +20,138 @@ use crate::launch::{
     unfinished,
 };
 use crate::panes::{self, ConversationMode, DASHBOARD, MARK, PaneBuilder, SUPERVISOR};
+use crate::session_process;
 
-/// The sessions of the tmux server: their names and our [`panes::SESSION_MARK`].
+/// The sessions of the tmux server, each with our [`panes::SESSION_MARK`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RunningSessions(Vec<(String, String)>);
+pub struct RunningSessions(Vec<TmuxSession>);
 
 impl RunningSessions {
-    pub fn load(services: LaunchServices<'_>) -> Result<Self, LaunchError> {
-        Ok(Self(services.tmux.sessions(panes::SESSION_MARK)?))
+    pub fn load(tmux: &Tmux) -> Result<Self, TmuxError> {
+        Ok(Self(tmux.sessions(panes::SESSION_MARK)?))
     }
 
     pub fn has_name(&self, name: &SessionName) -> bool {
-        self.0.iter().any(|(running, _)| running == name.as_str())
+        self.0.iter().any(|running| running.name == name.as_str())
     }
 
-    /// Whether this session is running. Sessions of receipt format 0 have no mark and are found by name.
-    pub fn has(&self, receipt: &Receipt) -> bool {
-        self.is_marked(receipt) || (receipt.format == 0 && self.has_name(&receipt.session_name))
-    }
-
-    /// Whether a session with this name and mark is running.
-    pub fn is_marked(&self, receipt: &Receipt) -> bool {
-        let this = |(name, mark): &(String, String)| {
-            name == receipt.session_name.as_str() && *mark == receipt.session_id()
+    /// The tmux session of a receipt. It is known by its mark, because users rename sessions; only sessions of receipt
+    /// format 0, which have no mark, are found by name.
+    pub fn find(&self, receipt: &Receipt) -> Option<&TmuxSession> {
+        let by_name = || {
+            let is_it = |running: &&TmuxSession| {
+                running.value.is_empty() && running.name == receipt.session_name.as_str()
+            };
+            self.0.iter().find(is_it).filter(|_| receipt.format == 0)
         };
-        self.0.iter().any(this)
+        self.find_marked(receipt).or_else(by_name)
+    }
+
+    /// The tmux session with the mark of a receipt.
+    pub fn find_marked(&self, receipt: &Receipt) -> Option<&TmuxSession> {
+        self.0.iter().find(|running| running.value == receipt.session_id())
     }
 
     pub fn names(&self) -> Vec<SessionName> {
-        self.0.iter().filter_map(|(name, _)| SessionName::new(name.as_str()).ok()).collect()
+        self.0.iter().filter_map(|running| SessionName::new(running.name.as_str()).ok()).collect()
     }
 
     /// The status of a receipt's session.
     pub fn status(&self, receipt: &Receipt) -> SessionStatus {
-        receipt.effective_status(|_| self.has(receipt))
+        receipt.effective_status(|_| self.find(receipt).is_some())
     }
 }
 
-/// Restarts the session's process, which a pause has ended. The agents kept running.
-pub fn resume(services: LaunchServices<'_>, receipt: &Receipt) -> Result<Receipt, LaunchError> {
+/// Restarts the session's process, which a pause has ended, and its dashboard. The agents kept running.
+pub fn resume(
+    services: LaunchServices<'_>,
+    repo: &Repo,
+    receipt: &Receipt,
+    lock: &SessionLock,
+) -> Result<Receipt, LaunchError> {
+    let set = |status: SessionStatus| {
+        let change = |receipt: &mut Receipt| {
+            receipt.status = status;
+            receipt.clone()
+        };
+        services.receipts.update(&receipt.session_name, &services.receipts.lock()?, change)
+    };
+    let updated = set(SessionStatus::Active)?.unwrap_or_else(|| receipt.clone());
+    if updated.has_broker()
+        && let Err(error) = session_process::start(repo, services.program, lock)
+    {
+        set(SessionStatus::Paused)?;
+        return Err(error.into());
+    }
+    let receipt = services.receipts.load(&receipt.session_name)?.unwrap_or(updated);
     let mut batch = Batch::default();
     if receipt.has_broker() {
-        let token = |_: &_| None;
-        let builder = PaneBuilder {
-            program: services.program,
-            token: &token,
-            conversation: ConversationMode::New,
-            fresh: &[],
-        };
-        let dashboard = builder.dashboard(receipt);
-        let marked = services.tmux.panes_with(&receipt.session_name, MARK)?;
-        let find = |mark: &str| marked.iter().find(|(_, found)| found == mark).map(|(id, _)| id.clone());
-        let id = match find(DASHBOARD) {
-            Some(id) => {
-                // The pane's shell may have half-typed input, so the pane gets a new shell.
-                batch.push(TmuxCommand::new("respawn-pane").args(["-k", "-t", &id]));
-                id
-            }
-            None => split_dashboard(services, receipt, find(SUPERVISOR))?,
-        };
-        batch.push(panes::mark(&id, &dashboard.mark));
-        batch.push(panes::title(&id, &dashboard.title));
-        panes::type_and_log(&id, &dashboard, &mut |command| batch.push(command));
+        show_dashboard(services, &receipt, &mut batch, DashboardPane::Restarted)?;
     }
-    let active = |receipt: &mut Receipt| {
-        receipt.status = SessionStatus::Active;
-        receipt.clone()
-    };
-    let updated = services.receipts.update(&receipt.session_name, &services.receipts.lock()?, active)?;
-    let receipt = updated.unwrap_or_else(|| receipt.clone());
     batch_with_delivery(services, &receipt, &mut batch);
     if !batch.commands().is_empty() {
         services.tmux.run_batch(&batch)?;
     }
     Ok(receipt)
+}
+
+/// Restarts what a running session has lost: its process, and the pane of its dashboard. Returns notes for the user.
+pub fn complete(
+    services: LaunchServices<'_>,
+    repo: &Repo,
+    receipt: &Receipt,
+    lock: &SessionLock,
+) -> Result<Vec<String>, LaunchError> {
+    if !receipt.has_broker() {
+        return Ok(Vec::new());
+    }
+    let notes = session_process::start_newest(repo, services.program, lock)?;
+    let mut batch = Batch::default();
+    show_dashboard(services, receipt, &mut batch, DashboardPane::AsItIs)?;
+    if !batch.commands().is_empty() {
+        services.tmux.run_batch(&batch)?;
+    }
+    Ok(notes)
+}
+
+/// What happens to a dashboard that has a pane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DashboardPane {
+    AsItIs,
+    Restarted,
+}
+
+fn show_dashboard(
+    services: LaunchServices<'_>,
+    receipt: &Receipt,
+    batch: &mut Batch,
+    existing: DashboardPane,
+) -> Result<(), LaunchError> {
+    let running = RunningSessions::load(services.tmux)?;
+    let Some(target) = running.find(receipt).map(TmuxSession::target) else { return Ok(()) };
+    let token = |_: &_| None;
+    let builder = PaneBuilder {
+        program: services.program,
+        token: &token,
+        conversation: ConversationMode::New,
+        fresh: &[],
+    };
+    let dashboard = builder.dashboard(receipt);
+    let marked = services.tmux.target_panes_with(&target, MARK)?;
+    let find = |mark: &str| marked.iter().find(|(_, found)| found == mark).map(|(id, _)| id.clone());
+    let id = match find(DASHBOARD) {
+        Some(_) if existing == DashboardPane::AsItIs => return Ok(()),
+        Some(id) => {
+            // The pane's shell may have half-typed input, so the pane gets a new shell.
+            batch.push(TmuxCommand::new("respawn-pane").args(["-k", "-t", &id]));
+            id
+        }
+        None => split_dashboard(services, &target, find(SUPERVISOR))?,
+    };
+    batch.push(panes::mark(&id, &dashboard.mark));
+    batch.push(panes::title(&id, &dashboard.title));
+    panes::type_and_log(&id, &dashboard, &mut |command| batch.push(command));
+    Ok(())
 }
 
 fn batch_with_delivery(services: LaunchServices<'_>, receipt: &Receipt, batch: &mut Batch) {
@@ -104,13 +163,13 @@ fn batch_with_delivery(services: LaunchServices<'_>, receipt: &Receipt, batch: &
 /// Creates a pane for the dashboard if its pane was closed: next to the supervisor, or above all agents.
 fn split_dashboard(
     services: LaunchServices<'_>,
-    receipt: &Receipt,
+    target: &str,
     supervisor: Option<String>,
 ) -> Result<String, LaunchError> {
     let split = TmuxCommand::new("split-window").args(["-d", "-P", "-F", "#{pane_id}"]);
     let split = match supervisor {
         Some(supervisor) => split.args(["-h", "-l", "50%", "-t", &supervisor]),
-        None => split.args(["-v", "-b", "-f", "-l", "40%", "-t", &session_target(&receipt.session_name)]),
+        None => split.args(["-v", "-b", "-f", "-l", "40%", "-t", target]),
     };
     Ok(services.tmux.run(&split)?.trim().to_owned())
 }
@@ -125,6 +184,7 @@ pub struct RecoveryContext<'a> {
     pub guard: bool,
     pub briefings: BriefingContext<'a>,
     pub running: &'a RunningSessions,
+    pub lock: &'a SessionLock,
     pub now: Timestamp,
 }
 
@@ -149,10 +209,12 @@ fn rebuild(
     rollback: &mut Rollback<'_>,
 ) -> Result<LaunchedSession, LaunchError> {
     let mut before = receipt.clone();
-    if context.running.has(&receipt) {
+    if let Some(running) = context.running.find(&receipt) {
         // An interrupted stop can leave the tmux session running.
-        services.tmux.kill_session(&receipt.session_name)?;
+        services.tmux.kill_target(&running.target())?;
     }
+    // It survives the end of tmux.
+    session_process::end(context.repo);
     let broker = match (receipt.broker_port, &receipt.broker_bind) {
         (Some(port), bind) => {
             let bind = bind.clone().unwrap_or_else(|| context.broker.bind.clone());
@@ -203,6 +265,7 @@ fn rebuild(
         None => PaneTokens::default(),
     };
     drop(broker);
+    receipt = launch::start_process(services, context.repo, receipt, context.lock, rollback)?;
     notes.extend(launch::open(services, &receipt, &tokens, (ConversationMode::Resumed, &fresh), rollback)?);
     Ok(LaunchedSession { receipt, notes })
 }
@@ -214,7 +277,7 @@ fn free_name(
     running: &RunningSessions,
 ) -> Result<SessionName, LaunchError> {
     let receipts = services.receipts.all()?;
-    let ours = running.has(before);
+    let ours = running.find(before).is_some();
     Ok(before.session_name.clone().first_free(|name| {
         if *name == before.session_name {
             running.has_name(name) && !ours

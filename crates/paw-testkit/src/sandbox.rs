@@ -201,11 +201,40 @@ impl Sandbox {
     }
 }
 
+impl Sandbox {
+    /// The sessions' processes of this sandbox, which outlive tmux.
+    pub fn session_processes(&self) -> Vec<u32> {
+        let root = self.root();
+        let is_ours = |pid: &u32| {
+            let cwd = fs::read_link(format!("/proc/{pid}/cwd"));
+            let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            cwd.is_ok_and(|cwd| cwd.starts_with(&root)) && command.ends_with(b"\0__session\0")
+        };
+        let entries = fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
+        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(is_ours).collect()
+    }
+
+    fn end_session_processes(&self) {
+        let start = std::time::Instant::now();
+        loop {
+            let running = self.session_processes();
+            if running.is_empty() {
+                return;
+            }
+            let signal = if start.elapsed().as_secs() < 5 { "-TERM" } else { "-KILL" };
+            let pids = running.iter().map(u32::to_string);
+            let _ = self.command(self.root().join("tools/kill")).arg(signal).args(pids).output();
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
+}
+
 impl Drop for Sandbox {
     fn drop(&mut self) {
         for socket in self.tmux_sockets() {
             let tmux = self.root().join("tools/tmux");
             let _ = self.command(tmux).arg("-S").arg(socket).arg("kill-server").output();
         }
+        self.end_session_processes();
     }
 }

@@ -56,8 +56,16 @@ pub struct BrokerView {
     pub url: Option<String>,
     pub port: Option<u16>,
     pub running: bool,
-    /// The pane it runs in.
+    /// The pane of the session's dashboard.
     pub pane: Option<String>,
+    /// The process that runs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+    /// Why it is not running although it should, or what is wrong with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
     /// It does not authenticate senders. Missing if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_to_all: Option<bool>,

@@ -6,7 +6,7 @@ use paw_core::text::{self, first_paths};
 use paw_core::{BranchName, Diagnostic, ErrorCode, ErrorReport, NameError};
 use paw_host::files::FileError;
 use paw_host::git::GitError;
-use paw_host::sqlite::SqliteError;
+use paw_host::sqlite::{self, SqliteError};
 use serde_json::{Value, json};
 
 use crate::copy::CopyError;
@@ -229,6 +229,9 @@ impl Diagnostic for WorktreeError {
             Self::Sqlite(error) => error.report(),
             Self::File(error) => error.report(),
             Self::Git(error) => error.report(),
+            Self::Registry(error) if sqlite::is_damage(error) => {
+                ErrorReport::new(self.code(), self).hint(sqlite::REPAIR)
+            }
             own => {
                 let report = ErrorReport::new(own.code(), own).details(own.details()).with_hints(own.hint());
                 match own.summary() {

@@ -7,7 +7,8 @@
 //! - [`diff`]: the work in a worktree, uncommitted files included
 //! - [`list`], [`switch`], [`remove`], [`adopt`]: the other operations
 //! - [`registry`]: the database of worktrees and their conversations
-//! - [`reconcile`]: directories that disappear and return; `recover`: operations interrupted by a crash
+//! - [`reconcile`]: directories that disappear and return; `recover`: operations interrupted by a crash;
+//!   [`repair`]: a damaged registry
 //! - [`rescue`]: stores work before it is removed
 //! - [`setup`] and [`copy`]: setup commands and ignored files for a new worktree
 //! - [`run_sandbox`]: what setup, gates and tests in a checkout may read and write
@@ -26,6 +27,7 @@ pub mod reconcile;
 mod recover;
 pub mod registry;
 pub mod remove;
+pub mod repair;
 pub mod rescue;
 mod rollback;
 pub mod run_sandbox;

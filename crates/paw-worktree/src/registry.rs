@@ -21,7 +21,7 @@ use crate::error::WorktreeError;
 use crate::id::WorktreeId;
 use crate::setup::{SetupOutcome, SetupStatus};
 
-const MIGRATIONS: [&str; 2] = [include_str!("registry/1.sql"), include_str!("registry/2.sql")];
+pub(crate) const MIGRATIONS: [&str; 2] = [include_str!("registry/1.sql"), include_str!("registry/2.sql")];
 
 /// The status of a worktree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

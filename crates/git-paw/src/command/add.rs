@@ -8,6 +8,7 @@ use paw_agent::hooks::HookEnvironment;
 use paw_core::config::PawConfig;
 use paw_core::{ErrorCode, PawError, SessionMode};
 use paw_host::clock;
+use paw_host::locks::SessionLock;
 use paw_host::process::own_program;
 use paw_session::launch::{self, LaunchOptions, LaunchServices};
 use paw_session::lifecycle::Session;
@@ -46,7 +47,9 @@ pub(crate) struct AddArgs {
 }
 
 pub(crate) fn run(args: &AddArgs, context: &Context) -> Result<(), PawError> {
-    let _lock = launch::lock(&context.require_repo()?)?;
+    // Before the lock, which the start of the process needs.
+    context.ensure_process(&context.require_session()?);
+    let lock = launch::lock(&context.require_repo()?)?;
     let session = context.require_session()?;
     let layers = context.load_config()?;
     let consent = Consent::of_flag(args.trust);
@@ -55,7 +58,7 @@ pub(crate) fn run(args: &AddArgs, context: &Context) -> Result<(), PawError> {
     let preparation = approval::preparation(&layers, &config, &session.repo, consent, context)?;
     for request in wanted {
         // The agent before it changed the receipt.
-        add(request, &context.require_session()?, &config, &preparation, context)?;
+        add(request, &context.require_session()?, &config, (&preparation, &lock), context)?;
     }
     Ok(())
 }
@@ -64,12 +67,12 @@ fn add(
     request: AgentRequest,
     session: &Session,
     config: &PawConfig,
-    preparation: &Preparation,
+    (preparation, lock): (&Preparation, &SessionLock),
     context: &Context,
 ) -> Result<(), PawError> {
     let plan = make_plan(request, session, config, context)?;
     let options =
-        LaunchOptions { config, config_dir: context.dirs.config_dir(), preparation, now: clock::now() };
+        LaunchOptions { config, config_dir: context.dirs.config_dir(), preparation, lock, now: clock::now() };
     let worktrees = Worktrees::open(context.dirs.data_dir())?;
     let program = own_program()?;
     let services = LaunchServices {

@@ -1,20 +1,28 @@
-//! `git paw dashboard`, and the session's long-running process with its dashboard.
+//! `git paw dashboard`, and the dashboard in a session's pane. Both are clients of the session's process.
+
+use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use jiff::tz::TimeZone;
 use paw_broker::endpoint::Endpoint;
 use paw_broker::identity::Keyring;
-use paw_broker::log;
-use paw_core::PawError;
+use paw_broker::{SessionId, log};
 use paw_core::config::PawConfig;
 use paw_core::paths::PawDir;
-use paw_runtime::SessionProcess;
+use paw_core::{PawError, SessionStatus};
+use paw_host::clock::Stopwatch;
+use paw_host::git::Repo;
+use paw_host::process::own_program;
 use paw_screen::dashboard::run::{DashboardChannels, run_on_terminal};
 use paw_screen::dashboard::{DashboardHost, DashboardOptions, Theme};
-use paw_screen::source::remote::{self, RemoteBroker};
-use paw_screen::source::{answer_on_bus, follow_bus};
+use paw_screen::source::{self, LostConnection, RemoteBroker};
+use paw_session::lifecycle::Session;
+use paw_session::lifecycle::process::EnsuredProcess;
+use paw_session::lifecycle::status::members;
+use paw_session::messages;
 use paw_view::{SessionView, ViewEvent};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::context::Context;
 
@@ -32,51 +40,123 @@ const UPDATES: usize = 1024;
 const ANSWERS: usize = 16;
 
 pub(crate) fn run(context: &Context) -> Result<(), PawError> {
+    let session = context.find_session()?;
+    if let Some(session) = &session {
+        context.ensure_process(session);
+    }
     let repo = context.require_repo()?;
-    let config = context.load_config()?.resolve()?;
-    let dir = PawDir::of(&repo.common_dir);
-    if Endpoint::load(&dir)?.is_none() {
+    if Endpoint::load(&PawDir::of(&repo.common_dir))?.is_none() {
         return Err(PawError::SessionError("no broker is running for this repository".to_owned())
             .hint("start one with 'git paw serve'"));
     }
+    show(&repo, session.as_ref(), DashboardHost::Attached, context)
+}
+
+/// The dashboard pane of a session. It closes when the session is paused or stopped.
+pub(crate) fn run_in_session(context: &Context) -> Result<(), PawError> {
+    let session = context.require_session()?;
+    context.ensure_process(&session);
+    show(&session.repo, Some(&session), DashboardHost::Session, context)?;
+    match session.reload()?.map(|session| session.receipt.status) {
+        Some(SessionStatus::Active) => Ok(()),
+        Some(status) => {
+            context.output.say(&format!("The session is {status}. Resume it with: git paw start"))
+        }
+        None => context.output.say("The session was removed."),
+    }
+}
+
+fn show(
+    repo: &Repo,
+    session: Option<&Session>,
+    host: DashboardHost,
+    context: &Context,
+) -> Result<(), PawError> {
+    let config = context.load_config()?.resolve()?;
+    let dir = PawDir::of(&repo.common_dir);
     let log = log::open(&dir.log())?;
     let token = Keyring::new(&log, dir.path()).operator()?;
-    let remote = RemoteBroker { common_dir: repo.common_dir.clone(), token: Some(token) };
+    let view = load_view(&config, repo, session)?;
+    let since = Some(view.last_seq).filter(|seq| *seq > 0);
+    let remote = RemoteBroker { common_dir: repo.common_dir.clone(), token: Some(token), since };
     let client = context.broker_client()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let cannot_start = |error| PawError::internal(format!("cannot start the dashboard: {error}"));
     let runtime = runtime.map_err(cannot_start)?;
     let (sender, updates) = mpsc::channel(UPDATES);
     let (answers, carried) = mpsc::channel(ANSWERS);
-    remote::follow(remote, sender.clone()).map_err(cannot_start)?;
+    let (end, ended) = oneshot::channel();
+    let mut reviver = Reviver {
+        session: session.cloned(),
+        program: own_program()?,
+        end: Some(end).filter(|_| host == DashboardHost::Session),
+        started: None,
+    };
+    source::follow(remote, sender.clone(), move |reason| reviver.on_lost(reason)).map_err(cannot_start)?;
     runtime.block_on(async {
-        tokio::spawn(remote::answer(client, carried, sender));
+        tokio::spawn(source::answer(client, carried, sender));
         let channels = DashboardChannels { updates, answers };
-        let options = options(DashboardHost::Attached, &config);
-        run_on_terminal(options, empty_view(&config), channels, std::future::pending()).await
+        let ended = async {
+            match ended.await {
+                Ok(()) => {}
+                Err(_) => std::future::pending().await,
+            }
+        };
+        run_on_terminal(options(host, &config), view, channels, ended).await
     })?;
     runtime.shutdown_background();
     Ok(())
 }
 
-/// The dashboard pane of a session: the session's process and, on top of it, the screen.
-pub(crate) fn run_session(context: &Context) -> Result<(), PawError> {
-    let session = SessionProcess::start(context.session_settings()?)?;
-    let (sender, updates) = mpsc::channel(UPDATES);
-    let (answers, carried) = mpsc::channel(ANSWERS);
-    let (bus, runtime) = (session.bus(), session.runtime());
-    let mut view = empty_view(session.config());
-    view.apply(ViewEvent::Session(Box::new(session.facts())));
-    view.apply(ViewEvent::Members(session.members()));
-    let shown = runtime.block_on(async {
-        tokio::spawn(follow_bus(bus.clone(), sender.clone()));
-        tokio::spawn(answer_on_bus(bus, carried, sender));
-        let channels = DashboardChannels { updates, answers };
-        run_on_terminal(options(DashboardHost::Session, session.config()), view, channels, session.ended())
-            .await
-    });
-    session.stop();
-    Ok(shown.map(drop)?)
+/// The session's agents, and its messages so far.
+fn load_view(config: &PawConfig, repo: &Repo, session: Option<&Session>) -> Result<SessionView, PawError> {
+    let mut view = empty_view(config);
+    if let Some(session) = session {
+        view.apply(ViewEvent::Members(members(&session.receipt)));
+    }
+    let id = session.map(|session| SessionId::new(&session.receipt.session_id()));
+    messages::load(&repo.common_dir, id.as_ref(), &mut view)?;
+    Ok(view)
+}
+
+/// The shortest time between two restarts of the session's process, so that one that cannot run is not restarted forever.
+const RESTART_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Restarts the session's process when the connection to it is lost.
+struct Reviver {
+    session: Option<Session>,
+    program: PathBuf,
+    /// Closes the dashboard.
+    end: Option<oneshot::Sender<()>>,
+    started: Option<Stopwatch>,
+}
+
+impl Reviver {
+    fn on_lost(&mut self, reason: String) -> LostConnection {
+        let Some(session) = &self.session else { return LostConnection::Wait(reason) };
+        match session.reload() {
+            Ok(Some(now)) if now.receipt.status == SessionStatus::Active => {
+                if self.started.is_some_and(|started| !started.remaining(RESTART_INTERVAL).is_zero()) {
+                    return LostConnection::Wait(reason);
+                }
+                match now.ensure_process(&self.program) {
+                    Ok(EnsuredProcess::Started) => {
+                        self.started = Some(Stopwatch::start());
+                        LostConnection::Restarted
+                    }
+                    Ok(_) => LostConnection::Wait(reason),
+                    Err(error) => LostConnection::Wait(error.to_string()),
+                }
+            }
+            Ok(_) => {
+                if let Some(end) = self.end.take() {
+                    let _ = end.send(());
+                }
+                LostConnection::Wait("the session is not running".to_owned())
+            }
+            Err(error) => LostConnection::Wait(error.to_string()),
+        }
+    }
 }
 
 fn empty_view(config: &PawConfig) -> SessionView {

@@ -33,6 +33,7 @@ pub(crate) mod replay;
 pub(crate) mod restart_agent;
 pub(crate) mod say;
 pub(crate) mod serve;
+pub(crate) mod session_process;
 pub(crate) mod shell_init;
 pub(crate) mod start;
 pub(crate) mod status;
@@ -90,11 +91,12 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCod
         Command::Sweep(args) => sweep::run(&args, context)?,
         Command::Serve(_) => serve::run(context)?,
         Command::Dashboard(_) => dashboard::run(context)?,
-        Command::SessionDashboard => dashboard::run_session(context)?,
+        Command::SessionDashboard => dashboard::run_in_session(context)?,
+        Command::SessionProcess(args) => session_process::run(&args, context)?,
         Command::CommitSignal(args) => commit_signal::run(&args, context)?,
         Command::Daemon(args) => daemon::run(&args, context)?,
         Command::Mcp(args) => mcp::run(&args, context)?,
-        Command::Doctor(_) => return doctor::run(context),
+        Command::Doctor(args) => return doctor::run(&args, context),
         Command::Explain(args) => explain::run(&args, context)?,
         Command::Help(args) => return help::run(&args, context),
         Command::Man(args) => man::run(&args, context)?,

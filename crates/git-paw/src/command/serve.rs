@@ -19,7 +19,7 @@ pub(crate) struct ServeArgs {}
 
 pub(crate) fn run(context: &Context) -> Result<(), PawError> {
     let session = SessionProcess::start(context.session_settings()?)?;
-    let watched = plural(session.members().len(), "worktree");
+    let watched = plural(session.watched(), "worktree");
     context.output.note(&format!("broker at {}, watching {watched} (Ctrl+C to stop)", session.url()));
     session.runtime().block_on(session.ended());
     session.stop();

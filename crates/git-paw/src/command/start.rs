@@ -18,6 +18,7 @@ use paw_core::{Diagnostic as _, PawError, Receipt};
 use paw_host::clock;
 use paw_host::config::Layers;
 use paw_host::git::{GitWorktree, Repo};
+use paw_host::locks::SessionLock;
 use paw_host::process::own_program;
 use paw_host::tmux::Tmux;
 use paw_session::Receipts;
@@ -127,7 +128,7 @@ fn begin(args: &StartArgs, context: &Context) -> Result<Option<StartedSession>, 
     Tmux::default().require_minimum()?;
     let worktrees = Worktrees::open(context.dirs.data_dir())?;
     let program = own_program()?;
-    let _lock = launch::lock(&site.repo)?;
+    let lock = launch::lock(&site.repo)?;
     let session = Session::find(&site.repo, &site.receipts)?;
     let tmux = match &session {
         Some(session) => session.tmux.clone(),
@@ -135,7 +136,7 @@ fn begin(args: &StartArgs, context: &Context) -> Result<Option<StartedSession>, 
     };
     let services =
         LaunchServices { worktrees: &worktrees, receipts: &site.receipts, tmux: &tmux, program: &program };
-    let running = RunningSessions::load(services)?;
+    let running = RunningSessions::load(&tmux)?;
     let (receipt, state) = match session {
         Some(session) => {
             if args.is_for_a_new_session() {
@@ -145,11 +146,11 @@ fn begin(args: &StartArgs, context: &Context) -> Result<Option<StartedSession>, 
                 services,
                 existing::follow_moved_repo(session, context)?,
                 &site,
-                &running,
+                (&running, &lock),
                 context,
             )?
         }
-        None => (start_new(args, services, &site, &running, context)?, StartOutcome::Launched),
+        None => (start_new(args, services, &site, (&running, &lock), context)?, StartOutcome::Launched),
     };
     Ok(Some(StartedSession { tmux, receipt, state }))
 }
@@ -179,7 +180,7 @@ fn start_new(
     args: &StartArgs,
     services: LaunchServices<'_>,
     site: &StartContext,
-    running: &RunningSessions,
+    (running, lock): (&RunningSessions, &SessionLock),
     context: &Context,
 ) -> Result<Receipt, PawError> {
     let config = config(args, site, context)?;
@@ -189,6 +190,7 @@ fn start_new(
         config: &config,
         config_dir: context.dirs.config_dir(),
         preparation: &preparation,
+        lock,
         now: clock::now(),
     };
     prune_logs(&plan, &config, running, context);

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::output::{Style, to_json};
+use crate::session::describe_process;
 
 /// Show the session of this repository: broker, agents and worktrees
 #[derive(Debug, Args)]
@@ -79,8 +80,10 @@ fn show(view: &SessionView, context: &Context) -> Result<(), PawError> {
     let died = if died { " (restore it with 'git paw start')" } else { "" };
     say(&format!("session     {} {painted}{died}", facts.session))?;
     if let Some(broker) = &facts.broker {
-        let state = if broker.running { "running" } else { "not running" };
-        say(&format!("broker      {} {state}", broker.url.as_deref().unwrap_or("-")))?;
+        let dead = !broker.running && status == SessionStatus::Active;
+        let remedy = if dead { " (restart it with 'git paw start')" } else { "" };
+        let process = describe_process(broker);
+        say(&format!("broker      {} {process}{remedy}", broker.url.as_deref().unwrap_or("-")))?;
     }
     if let Some(supervisor) = &view.supervisor {
         let work = work(supervisor.state, &supervisor.prompt);

@@ -1,5 +1,6 @@
 //! `git paw daemon`
 
+use std::path::Path;
 use std::process::{Child, Stdio};
 
 use paw_testkit::{Sandbox, wait_until};
@@ -51,6 +52,33 @@ fn a_second_daemon_says_who_holds_the_socket() {
     let ran = paw(&sandbox, &sandbox.root(), &["daemon", "run"]);
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains(&format!("a daemon is already running (pid {})", daemon.0.id())), "{ran}");
+}
+
+/// The example of the guide, without generated code: a request without fields is empty.
+const PYTHON: &str = r#"
+import grpc, sys
+channel = grpc.insecure_channel("unix:" + sys.argv[1], options=[("grpc.default_authority", "localhost")])
+status = channel.unary_unary("/paw.v1.DaemonService/Status")(b"", timeout=20)
+print("answered" if sys.argv[1].encode() in status else status)
+"#;
+
+#[test]
+fn python_grpc_client_with_a_default_authority_is_answered() {
+    let installed = std::env::var_os("PAW_RUNNERS").map(|place| Path::new(&place).join("venv/bin/python"));
+    let python = installed.filter(|python| python.exists()).unwrap_or_else(|| "python3".into());
+    let has_grpc = std::process::Command::new(&python).args(["-c", "import grpc"]).output();
+    if !has_grpc.is_ok_and(|output| output.status.success()) {
+        crate::guide::skip("this machine's python3 has no grpcio package (scripts/test installs it)");
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let _daemon = Daemon::start(&sandbox);
+    let status = paw(&sandbox, &sandbox.root(), &["daemon", "status", "--json"]).stdout;
+    let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+    let socket = status["daemon"]["socket"].as_str().unwrap();
+    let socket = socket.replace("[SANDBOX]", sandbox.root().to_str().unwrap());
+    let ran = sandbox.run(&sandbox.root(), python, ["-c", PYTHON, &socket]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "answered\n"), "{ran}");
 }
 
 #[test]

@@ -119,7 +119,10 @@ fn doctor_names_leftovers_with_a_remedy() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     let receipt = |name: &str, repo: &str, status: &str| {
-        let text = format!(r#"{{"session_name":"{name}","repo_path":"{repo}","status":"{status}"}}"#);
+        let text = format!(
+            r#"{{"session_name":"{name}","repo_path":"{repo}","status":"{status}",
+                "project_name":"app","created_at":"2026-01-01T00:00:00Z"}}"#
+        );
         sandbox.write(&format!("home/.local/share/git-paw/sessions/{name}.json"), &text);
     };
     let here = repo.root.to_str().unwrap();
@@ -140,11 +143,11 @@ fn doctor_names_leftovers_with_a_remedy() {
         "{remedy}"
     );
     assert!(find(&report, "paw-gone")["remedy"].as_str().unwrap().contains("rm [SANDBOX]"));
-    assert!(find(&report, "paw-cut")["detail"].as_str().unwrap().contains("is damaged"));
-    assert!(find(&report, "paw-cut")["remedy"].as_str().unwrap().contains("rm [SANDBOX]/home/.local"));
+    assert!(find(&report, "paw-cut")["detail"].as_str().unwrap().contains("cannot be used"));
+    assert!(find(&report, "paw-cut")["remedy"].as_str().unwrap().contains("git paw doctor --repair"));
     assert!(find(&report, "worktree")["detail"].as_str().unwrap().contains("[SANDBOX]/lost"));
     assert!(!report["checks"].as_array().unwrap().iter().any(|check| check["name"] == "paw-kept"));
-    assert_eq!(report["status"], "warn");
+    assert_eq!(report["status"], "fail");
 }
 
 #[test]
@@ -153,7 +156,8 @@ fn doctor_looks_for_a_session_on_its_own_tmux_socket() {
     let repo = sandbox.repo("app");
     let socket = format!("paw-doctor-{}", std::process::id());
     let text = format!(
-        r#"{{"session_name":"paw-app","repo_path":"{}","status":"active","tmux_socket":"{socket}"}}"#,
+        r#"{{"session_name":"paw-app","repo_path":"{}","status":"active","tmux_socket":"{socket}",
+            "project_name":"app","created_at":"2026-01-01T00:00:00Z"}}"#,
         repo.root.display()
     );
     sandbox.write("home/.local/share/git-paw/sessions/paw-app.json", &text);

@@ -75,6 +75,14 @@ impl World {
         });
     }
 
+    /// Waits until the pane with this mark shows a text.
+    pub(crate) fn wait_for_pane(&self, mark: &str, text: &str) {
+        wait_until(&format!("the pane of {mark} shows {text:?}"), || {
+            let shown = self.tmux(&["capture-pane", "-p", "-J", "-t", &self.pane(mark)?]);
+            shown.contains(text).then_some(())
+        });
+    }
+
     pub(crate) fn paw(&self, args: &[&str]) -> RunOutput {
         paw(&self.sandbox, &self.repo.root, args)
     }

@@ -34,8 +34,12 @@ impl Team {
     }
 
     fn serve(&mut self) {
+        self.serve_with(Stdio::null());
+    }
+
+    fn serve_with(&mut self, stderr: Stdio) {
         let mut command = self.sandbox.command(PROGRAM);
-        command.arg("serve").current_dir(&self.repo.root).stdout(Stdio::null()).stderr(Stdio::null());
+        command.arg("serve").current_dir(&self.repo.root).stdout(Stdio::null()).stderr(stderr);
         self.broker = Some(command.spawn().unwrap());
         wait_until("the broker is running", || self.endpoint());
     }
@@ -200,6 +204,20 @@ fn serve_does_not_write_the_audit_trail_through_a_link_and_loses_no_message() {
 }
 
 #[test]
+fn broker_whose_warnings_cannot_be_written_keeps_working() {
+    let mut team = Team::new();
+    let (outside, trail) = (team.sandbox.root().join("outside"), team.repo.root.join(".git-paw/broker.log"));
+    fs::write(&outside, "").unwrap();
+    fs::create_dir(team.repo.root.join(".git-paw")).unwrap();
+    std::os::unix::fs::symlink(&outside, &trail).unwrap();
+    // Every write to it fails like one on a full disk.
+    team.serve_with(fs::OpenOptions::new().write(true).open("/dev/full").unwrap().into());
+    assert_eq!(team.paw(&["say", "feedback", "operator", "the tests fail"]).code, 0);
+    fs::remove_file(&trail).unwrap();
+    wait_until("the trail is written later", || (team.count("the tests fail") == 1).then_some(()));
+}
+
+#[test]
 fn inbox_shows_feedback_without_terminal_codes() {
     let mut team = Team::new();
     team.serve();
@@ -259,33 +277,16 @@ fn dashboard_attaches_to_a_running_session() {
 }
 
 #[test]
-fn session_pane_runs_the_broker_and_the_screen() {
-    let team = Team::new();
-    let mut terminal = Terminal::run(&team.sandbox, &team.repo.root, PROGRAM, &["__dashboard"]);
-    wait_until("the broker is running", || team.endpoint());
+fn dashboard_pane_hides_the_view_and_leaves_the_session_running() {
+    let world = World::with_broker();
+    let mut terminal = world.typed(&["__dashboard"]);
     terminal.wait_for("feat-a");
     terminal.send("q");
     terminal.wait_for("hidden");
-    assert_eq!(team.paw(&["inbox", "--json"]).code, 0, "hiding the view leaves the broker");
-    let pid = team.endpoint().unwrap()["pid"].to_string();
-    team.sandbox.run(&team.sandbox.root(), "kill", [pid]);
+    assert_eq!(world.paw(&["inbox", "--json"]).code, 0);
+    assert_eq!(world.paw(&["stop", "--force"]).code, 0);
+    terminal.wait_for("The session is stopped.");
     assert_eq!(terminal.finish(), 0);
-    assert_eq!(team.endpoint(), None, "the broker removes its endpoint");
-}
-
-#[test]
-fn a_closed_terminal_shuts_the_session_down_cleanly() {
-    let team = Team::new();
-    let root = team.repo.root.to_str().unwrap();
-    let made =
-        team.sandbox.tmux(["new-session", "-d", "-x", "100", "-y", "30", "-c", root, PROGRAM, "__dashboard"]);
-    assert_eq!(made.code, 0, "{made}");
-    wait_until("the screen is drawn", || {
-        let shown = team.sandbox.tmux(["capture-pane", "-p"]).stdout;
-        (shown.contains("agents") && team.endpoint().is_some()).then_some(())
-    });
-    team.sandbox.tmux(["kill-server"]);
-    wait_until("the endpoint is gone", || team.endpoint().is_none().then_some(()));
 }
 
 #[test]

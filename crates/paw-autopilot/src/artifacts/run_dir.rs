@@ -132,6 +132,25 @@ pub fn find_latest(project: &TaskProject) -> Option<RunDir> {
     ids.max().map(|id| RunDir::of(project, id))
 }
 
+/// Files of runs that cannot be read: checkpoints and test reports. A run without its checkpoint is not resumed; a new run
+/// continues after the last finished subtask.
+pub fn find_damaged(project: &Path) -> Vec<PathBuf> {
+    let dir = TaskmasterDir::of(project).checkpoints();
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_damaged = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let Some(id) = name.strip_suffix(".json") else { return false };
+        let bytes = fs::read(path).unwrap_or_default();
+        match RunId::parse(id) {
+            Some(_) => serde_json::from_slice::<RunCheckpoint>(&bytes).is_err(),
+            None => serde_json::from_slice::<serde_json::Value>(&bytes).is_err(),
+        }
+    };
+    let mut damaged: Vec<_> = entries.filter(is_damaged).collect();
+    damaged.sort();
+    damaged
+}
+
 fn load_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, FileError> {
     let Some(text) = files::load_text(path)? else { return Ok(None) };
     serde_json::from_str(&text).map(Some).map_err(|error| FileError {

@@ -3,9 +3,9 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use paw_core::{PawError, SessionName};
+use paw_core::PawError;
 use paw_host::process::MARK_VARIABLE;
-use paw_host::tmux::{Batch, Tmux, TmuxCommand, TmuxError, session_target};
+use paw_host::tmux::{Batch, Tmux, TmuxCommand, TmuxError};
 
 /// The pane option with the project of the pane's run.
 const PROJECT: &str = "@paw_autopilot";
@@ -15,7 +15,8 @@ const OF_THE_TERMINAL: [&str; 10] =
     ["TMUX", "TMUX_PANE", "TERM", "TERM_PROGRAM", "COLORTERM", "COLUMNS", "LINES", "PWD", "OLDPWD", "SHLVL"];
 
 pub(super) struct WindowSpec<'a> {
-    pub(super) session: &'a SessionName,
+    /// A tmux target.
+    pub(super) session: &'a str,
     pub(super) project: &'a Path,
     pub(super) name: &'a str,
     /// The mark of the pane's process.
@@ -28,17 +29,7 @@ pub(super) fn make(tmux: &Tmux, wanted: &WindowSpec<'_>) -> Result<String, PawEr
     let project = wanted.project.display().to_string();
     remove_all(tmux, wanted.session, wanted.project);
     let new = TmuxCommand::new("new-window")
-        .args([
-            "-d",
-            "-P",
-            "-F",
-            "#{pane_id}",
-            "-t",
-            &session_target(wanted.session),
-            "-n",
-            wanted.name,
-            "-c",
-        ])
+        .args(["-d", "-P", "-F", "#{pane_id}", "-t", wanted.session, "-n", wanted.name, "-c"])
         .arg(wanted.project)
         .args(environment(wanted.mark))
         .args(wanted.command.iter().cloned());
@@ -83,9 +74,9 @@ pub(super) fn exists(tmux: &Tmux, pane: &str) -> bool {
 }
 
 /// Removes all panes of a project.
-pub(super) fn remove_all(tmux: &Tmux, session: &SessionName, project: &Path) {
+pub(super) fn remove_all(tmux: &Tmux, session: &str, project: &Path) {
     let project = project.display().to_string();
-    let known = tmux.panes_with(session, PROJECT).unwrap_or_default();
+    let known = tmux.target_panes_with(session, PROJECT).unwrap_or_default();
     for (pane, _) in known.iter().filter(|(_, whose)| *whose == project) {
         remove(tmux, pane);
     }

@@ -11,24 +11,27 @@ use paw_host::clock::Stopwatch;
 
 use super::{BrokerClient, ClientError, Inbox};
 use crate::identity::{Caller, Keyring, may_send};
-use crate::log::{self, MessageDraft, MessageLog, PageLimit, SessionId};
+use crate::log::{self, MessageDraft, MessageLog, PageLimit, SendId, SessionId};
 use crate::message::Message;
-use crate::route;
 
 /// How often the log is polled while a reader waits.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 impl BrokerClient {
-    pub(super) fn append_to_log(&self, message: Message, now: Timestamp) -> Result<u64, ClientError> {
+    /// Stores a message, unless it is stored already under its id.
+    pub(super) fn append_to_log(
+        &self,
+        message: Message,
+        now: Timestamp,
+        id: SendId,
+    ) -> Result<u64, ClientError> {
         let (log, session, caller) = self.open_log()?;
         may_send(&caller, &message)?;
-        let reply = route::automatic_reply(&message).filter(|_| self.nudge);
-        let drafts: Vec<MessageDraft> = [Some(message), reply]
-            .into_iter()
-            .flatten()
-            .map(|message| MessageDraft::new(message, now))
-            .collect();
-        Ok(log.append(&session, &drafts)?)
+        let draft = MessageDraft::new(message, now).with_id(Some(id));
+        let reply = draft.reply().filter(|_| self.nudge);
+        let drafts: Vec<MessageDraft> = [Some(draft), reply].into_iter().flatten().collect();
+        let appended = log.append(&session, &drafts)?;
+        Ok(appended.numbers(1).next().map_or(appended.first, |(seq, _)| seq))
     }
 
     pub(super) fn load_inbox(

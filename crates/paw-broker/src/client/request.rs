@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::ClientError;
 use crate::identity::Token;
+use crate::log::SendId;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long a response may take, in addition to the requested wait.
@@ -25,6 +26,8 @@ pub(super) struct HttpRequest<'a> {
     path: &'a str,
     body: &'a str,
     wait: Duration,
+    /// Sent as `Idempotency-Key`.
+    id: Option<&'a SendId>,
 }
 
 /// A complete response.
@@ -44,11 +47,15 @@ pub(super) struct ResponseHead {
 
 impl<'a> HttpRequest<'a> {
     pub(super) fn get(path: &'a str) -> Self {
-        Self { method: "GET", path, body: "", wait: Duration::ZERO }
+        Self { method: "GET", path, body: "", wait: Duration::ZERO, id: None }
     }
 
     pub(super) fn post(path: &'a str, body: &'a str) -> Self {
-        Self { method: "POST", path, body, wait: Duration::ZERO }
+        Self { method: "POST", path, body, wait: Duration::ZERO, id: None }
+    }
+
+    pub(super) fn with_id(self, id: &'a SendId) -> Self {
+        Self { id: Some(id), ..self }
     }
 
     pub(super) fn waiting(self, wait: Duration) -> Self {
@@ -98,6 +105,9 @@ impl<'a> HttpRequest<'a> {
         if let Some(token) = token.filter(|token| token.reveal().bytes().all(|byte| byte.is_ascii_graphic()))
         {
             let _ = write!(text, "Authorization: Bearer {}\r\n", token.reveal());
+        }
+        if let Some(id) = self.id {
+            let _ = write!(text, "Idempotency-Key: {}\r\n", id.as_str());
         }
         if self.method == "POST" {
             let length = self.body.len();

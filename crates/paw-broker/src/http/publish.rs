@@ -12,10 +12,14 @@ use paw_host::clock;
 use super::response::{ApiError, Response, accepted};
 use super::{LARGEST_BODY, ServerContext, access};
 use crate::identity::may_send;
+use crate::log::SendId;
 use crate::message::Message;
 
 /// The sequence number of the stored message.
 pub(super) const SEQ: HeaderName = HeaderName::from_static("x-git-paw-seq");
+
+/// Marks a request that its sender may repeat.
+const SEND_ID: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// How long a body may take to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -32,10 +36,18 @@ pub(super) async fn publish(app: &ServerContext, head: &Parts, body: Incoming) -
     let body = read_body(app, &head.headers, body).await?;
     let message = Message::parse(&body)?;
     may_send(&caller, &message)?;
-    let seq = app.bus.publish(message, clock::now()).await?;
+    let seq = app.bus.publish_once(message, clock::now(), send_id(&head.headers)?).await?;
     let mut response = accepted();
     response.headers_mut().insert(SEQ, HeaderValue::from(seq));
     Ok(response)
+}
+
+/// The id that the sender chose, so that it can send the request again.
+fn send_id(headers: &HeaderMap) -> Result<Option<SendId>, ApiError> {
+    let invalid =
+        || ApiError::bad_request("idempotency-key must be up to 64 letters, digits, '-', '_' or '.'");
+    let Some(id) = headers.get(SEND_ID) else { return Ok(None) };
+    id.to_str().ok().and_then(SendId::parse).map(Some).ok_or_else(invalid)
 }
 
 /// Reads the whole body, if it is small enough and arrives in time.

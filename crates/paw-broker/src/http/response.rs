@@ -92,6 +92,10 @@ impl ApiError {
         Self::new(StatusCode::REQUEST_TIMEOUT, "the request body did not arrive in time")
     }
 
+    pub(super) fn too_many_streams() -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "too many event streams and long polls at once")
+    }
+
     pub(super) fn busy() -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "too many large messages at once; send it again")
     }
@@ -114,7 +118,9 @@ impl From<LogError> for ApiError {
         let status = match error {
             LogError::Full => StatusCode::INSUFFICIENT_STORAGE,
             LogError::Closed => StatusCode::SERVICE_UNAVAILABLE,
-            LogError::Open(_) | LogError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            LogError::Open(_) | LogError::Failed(_) | LogError::Damaged(_) => {
+                StatusCode::INTERNAL_SERVER_ERROR
+            }
         };
         let report = error.report();
         match report.hints.first() {

@@ -1,7 +1,7 @@
 //! Errors of the log.
 
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
-use paw_host::sqlite::SqliteError;
+use paw_host::sqlite::{self, SqliteError};
 
 /// The log cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -10,6 +10,8 @@ pub enum LogError {
     Open(#[from] SqliteError),
     #[error("cannot write the message log: the disk is full")]
     Full,
+    #[error("the message log is damaged: {0}")]
+    Damaged(String),
     #[error("cannot use the message log: {0}")]
     Failed(String),
     #[error("the broker is shutting down")]
@@ -23,6 +25,8 @@ impl LogError {
             Self::Full => Self::Full,
             Self::Closed => Self::Closed,
             Self::Failed(text) => Self::Failed(text.clone()),
+            Self::Damaged(text) => Self::Damaged(text.clone()),
+            Self::Open(SqliteError::Damaged { source, .. }) => Self::Damaged(source.to_string()),
             Self::Open(error) => Self::Failed(error.to_string()),
         }
     }
@@ -32,6 +36,9 @@ impl From<rusqlite::Error> for LogError {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
             Some(rusqlite::ErrorCode::DiskFull) => Self::Full,
+            // Sequence numbers and ids are unique, so two equal ones are damage.
+            Some(rusqlite::ErrorCode::ConstraintViolation) => Self::Damaged(error.to_string()),
+            _ if sqlite::is_damage(&error) => Self::Damaged(error.to_string()),
             _ => Self::Failed(error.to_string()),
         }
     }
@@ -43,6 +50,7 @@ impl Diagnostic for LogError {
         match self {
             Self::Open(error) => error.report(),
             Self::Full => report.hint("free disk space, then send the message again"),
+            Self::Damaged(_) => report.hint(sqlite::REPAIR),
             Self::Failed(_) | Self::Closed => report,
         }
     }

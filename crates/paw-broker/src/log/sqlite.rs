@@ -11,7 +11,9 @@ use paw_host::sqlite::Durability;
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
 
 use super::database::Database;
-use super::{LogEntry, LogError, MessageDraft, MessageLog, NewestSeq, PageLimit, SessionId, tokens};
+use super::{
+    Appended, LogEntry, LogError, MessageDraft, MessageLog, NewestSeq, PageLimit, SessionId, sent, tokens,
+};
 use crate::identity::TokenHash;
 use crate::route::Audience;
 
@@ -72,14 +74,25 @@ fn find_or_insert_session(connection: &Connection, session: &SessionId) -> rusql
     find(connection, session)?.ok_or(rusqlite::Error::QueryReturnedNoRows)
 }
 
-fn insert(connection: &Connection, session: &SessionId, drafts: &[MessageDraft]) -> rusqlite::Result<u64> {
+fn insert(
+    connection: &Connection,
+    session: &SessionId,
+    drafts: &[MessageDraft],
+) -> rusqlite::Result<Appended> {
     let SessionRow { number, .. } = find_or_insert_session(connection, session)?;
     let head = head(connection)?;
-    let mut seq = head;
+    let (mut seq, mut known) = (head, Vec::new());
     let insert =
         "INSERT INTO message (seq, session, at, sender, audience, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let mut insert = connection.prepare_cached(insert)?;
-    for draft in drafts {
+    for (index, draft) in drafts.iter().enumerate() {
+        if let Some(id) = &draft.id {
+            if let Some(stored) = sent::find(connection, &draft.sender, id)? {
+                known.push((index, unsigned(stored)));
+                continue;
+            }
+            sent::save(connection, &draft.sender, id, seq + 1)?;
+        }
         seq += 1;
         insert.execute(params![
             seq,
@@ -90,7 +103,7 @@ fn insert(connection: &Connection, session: &SessionId, drafts: &[MessageDraft])
             &*draft.body
         ])?;
     }
-    Ok(unsigned(head) + 1)
+    Ok(Appended { first: unsigned(head) + 1, known })
 }
 
 impl MessageLog for SqliteLog {
@@ -98,6 +111,7 @@ impl MessageLog for SqliteLog {
         let mut connection = self.database.writer();
         let transaction = Transaction::new(&mut connection, TransactionBehavior::Immediate)?;
         find_or_insert_session(&transaction, session)?;
+        sent::prune(&transaction, head(&transaction)?)?;
         let used = "UPDATE session SET used = ?2 WHERE name = ?1";
         transaction.execute(used, params![session.as_str(), now.as_microsecond()])?;
         transaction.commit()?;
@@ -111,7 +125,7 @@ impl MessageLog for SqliteLog {
         })
     }
 
-    fn append(&self, session: &SessionId, drafts: &[MessageDraft]) -> Result<u64, LogError> {
+    fn append(&self, session: &SessionId, drafts: &[MessageDraft]) -> Result<Appended, LogError> {
         let connection = self.database.writer();
         // The hottest path: all of its statements are prepared once.
         let run = |sql: &str| connection.prepare_cached(sql)?.execute([]);
@@ -221,6 +235,33 @@ impl MessageLog for SqliteLog {
         self.database.read(|connection| tokens::load(connection, session))
     }
 
+    fn restore(&self, messages: &[(SessionId, LogEntry)], head: u64) -> Result<(), LogError> {
+        let mut connection = self.database.writer();
+        let transaction = Transaction::new(&mut connection, TransactionBehavior::Immediate)?;
+        let insert =
+            "INSERT INTO message (seq, session, at, sender, audience, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        for (session, entry) in messages {
+            let SessionRow { number, .. } = find_or_insert_session(&transaction, session)?;
+            transaction.prepare_cached(insert)?.execute(params![
+                signed(entry.seq),
+                number,
+                entry.at.as_microsecond(),
+                entry.sender.as_str(),
+                entry.audience.as_column(),
+                &*entry.body
+            ])?;
+            let used = "UPDATE session SET used = ?2, first_seq = min(first_seq, ?3) WHERE id = ?1";
+            transaction.prepare_cached(used)?.execute(params![
+                number,
+                entry.at.as_microsecond(),
+                signed(entry.seq)
+            ])?;
+        }
+        transaction.execute("UPDATE purged SET seq = max(seq, ?1)", [signed(head)])?;
+        transaction.commit()?;
+        Ok(())
+    }
+
     fn purge(&self, session: &SessionId) -> Result<(), LogError> {
         let mut connection = self.database.writer();
         let transaction = Transaction::new(&mut connection, TransactionBehavior::Immediate)?;
@@ -301,7 +342,7 @@ mod tests {
             let artifact = ArtifactMessage::new(AgentId::new("a").unwrap(), "x".repeat(bytes));
             MessageDraft::new(artifact.into(), Timestamp::UNIX_EPOCH)
         };
-        assert_eq!(log.append(&session, &[draft(10)]).unwrap(), 1);
+        assert_eq!(log.append(&session, &[draft(10)]).unwrap().first, 1);
         let most = |pages: u32| log.database.writer().pragma_update(None, "max_page_count", pages).unwrap();
         most(20);
         let error = log.append(&session, &[draft(10), draft(100_000)]).unwrap_err();
@@ -309,6 +350,6 @@ mod tests {
         assert_eq!(log.head().unwrap(), 1);
         assert_eq!(log.history(&session, 0, PageLimit::DEFAULT).unwrap().len(), 1);
         most(1_000_000);
-        assert_eq!(log.append(&session, &[draft(100_000)]).unwrap(), 2);
+        assert_eq!(log.append(&session, &[draft(100_000)]).unwrap().first, 2);
     }
 }

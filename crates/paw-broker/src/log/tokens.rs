@@ -37,3 +37,13 @@ pub(super) fn load(
     })?;
     rows.filter_map(|row| row.transpose().map(Result::flatten)).collect()
 }
+
+/// All tokens, with the session column.
+pub(super) fn load_all(connection: &Connection) -> rusqlite::Result<Vec<(String, AgentId, TokenHash)>> {
+    let mut statement = connection.prepare("SELECT session, agent, hash FROM token")?;
+    let rows = statement.query_map([], |row| {
+        let agent = AgentId::new(row.get_ref(1)?.as_str()?).ok();
+        Ok(agent.map(|agent| Ok((row.get(0)?, agent, TokenHash::from_bytes(row.get(2)?)))))
+    })?;
+    rows.filter_map(|row| row.transpose().map(Result::flatten)).collect()
+}

@@ -6,11 +6,10 @@ use std::{io, mem};
 
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::{LogEntry, LogError, MessageDraft, MessageLog, PageLimit, SessionId};
+use super::{LogEntry, LogError, MessageDraft, MessageLog, PageLimit, SessionId, StoredMessage};
 use crate::cache::SessionCache;
 use crate::message::Message;
 use crate::open_questions::OpenQuestions;
-use crate::route;
 
 /// Messages in the queue. Further publishers wait for room.
 const QUEUE: usize = 1024;
@@ -19,14 +18,7 @@ const BATCH: usize = 512;
 const SNAPSHOT_EVERY: u64 = 2048;
 
 /// Reports the result to the publisher.
-type PublishReply = oneshot::Sender<Result<PublishReceipt, LogError>>;
-
-/// A message that was stored. It goes back to the publisher, so that the thread that allocated it frees it.
-#[derive(Debug)]
-pub(crate) struct PublishReceipt {
-    pub(crate) seq: u64,
-    _message: Option<Message>,
-}
+type PublishReply = oneshot::Sender<Result<u64, LogError>>;
 
 /// A job for the writer.
 #[derive(Debug)]
@@ -110,7 +102,7 @@ impl Writer {
                         return true;
                     }
                     match self.questions.find_repeated(&draft.message, draft.at) {
-                        Some(seq) => _ = done.send(Ok(PublishReceipt { seq, _message: Some(draft.message) })),
+                        Some(seq) => _ = done.send(Ok(seq)),
                         None => batch.push(*draft, done, self.context.nudge),
                     }
                 }
@@ -127,8 +119,8 @@ impl Writer {
             return;
         }
         let context = &self.context;
-        let first = match context.log.append(&context.session, &batch.drafts) {
-            Ok(first) => first,
+        let appended = match context.log.append(&context.session, &batch.drafts) {
+            Ok(appended) => appended,
             Err(error) => {
                 tracing::warn!(%error, "cannot store messages");
                 for (_, done) in batch.publishers {
@@ -138,24 +130,31 @@ impl Writer {
                 return;
             }
         };
-        if first > context.cache().head() + 1 {
-            self.read_external_messages_before(first);
+        if appended.first > context.cache().head() + 1 {
+            self.read_external_messages_before(appended.first);
         }
         let context = &self.context;
-        let (mut head, mut messages) = (first, Vec::with_capacity(batch.drafts.len()));
+        let mut head = appended.first - 1;
+        let mut numbered = Vec::with_capacity(batch.drafts.len());
         let mut cache = context.cache_mut();
-        for (seq, MessageDraft { at, sender, audience, message, body }) in (first..).zip(batch.drafts) {
-            self.questions.apply(&message, at, seq);
-            cache.add(LogEntry { seq, at, sender, audience, body }, Some(&message));
-            messages.push(Some(message));
-            head = seq;
+        let numbers = appended.numbers(batch.drafts.len());
+        for ((seq, is_new), draft) in numbers.zip(batch.drafts) {
+            let MessageDraft { at, sender, audience, message, body, id: _ } = draft;
+            if is_new {
+                self.questions.apply(&message, at, seq);
+                let session = context.session.clone();
+                let whole = StoredMessage { seq, session, at, sender: sender.clone(), message };
+                cache.add(LogEntry { seq, at, sender, audience, body }, Some(whole));
+                head = seq;
+            }
+            numbered.push(seq);
         }
+        cache.advance(head);
         drop(cache);
         // First, so that a publisher that subscribes after its answer does not get its own message.
         context.head.send_replace(head);
         for (index, done) in batch.publishers {
-            let receipt = PublishReceipt { seq: first + index as u64, _message: messages[index].take() };
-            let _ = done.send(Ok(receipt));
+            let _ = done.send(Ok(numbered[index]));
         }
         if head >= self.saved + SNAPSHOT_EVERY {
             self.save_records();
@@ -189,7 +188,7 @@ impl Writer {
                 if let Some(stored) = &stored {
                     self.questions.apply(&stored.message, stored.at, stored.seq);
                 }
-                cache.add(entry, stored.as_ref().map(|stored| &stored.message));
+                cache.add(entry, stored);
             }
             if last + 1 >= end {
                 return;
@@ -226,10 +225,9 @@ impl WriterContext {
 impl Batch {
     fn push(&mut self, draft: MessageDraft, done: PublishReply, nudge: bool) {
         self.publishers.push((self.drafts.len(), done));
-        let reply = if nudge { route::automatic_reply(&draft.message) } else { None };
-        let at = draft.at;
+        let reply = if nudge { draft.reply() } else { None };
         self.drafts.push(draft);
-        self.drafts.extend(reply.map(|reply| MessageDraft::new(reply, at)));
+        self.drafts.extend(reply);
     }
 
     /// Whether the batch already holds the same question, whose sequence number is not known yet.

@@ -1,5 +1,7 @@
 //! The client, with and without a running broker.
 
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
@@ -78,6 +80,54 @@ fn client_applies_the_same_rules_with_and_without_a_broker() {
     check();
     let own: Message = VerifiedMessage::new(id("a"), id("operator")).into();
     assert_eq!(operator(server.dir.path()).publish(&own, clock::now()).unwrap().route, SendRoute::Log);
+}
+
+/// Stands between clients and the broker: passes requests on, and hides the broker's answers.
+fn lose_answers(server: &Server, answer: &'static [u8]) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let own = format!("http://{}", listener.local_addr().unwrap());
+    let broker = server.broker.url().trim_start_matches("http://").to_owned();
+    let endpoint = server.dir.path().join(".git/paw/endpoint.json");
+    let text = std::fs::read_to_string(&endpoint).unwrap().replace(server.broker.url(), &own);
+    std::fs::write(&endpoint, text).unwrap();
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            let (mut client, mut broker) = (client.unwrap(), TcpStream::connect(&broker).unwrap());
+            // A client sends its whole request in one write.
+            let mut request = [0; 16 << 10];
+            let count = client.read(&mut request).unwrap();
+            broker.write_all(&request[..count]).unwrap();
+            broker.read_to_end(&mut Vec::new()).unwrap();
+            client.write_all(answer).unwrap();
+        }
+    });
+}
+
+#[test]
+fn message_whose_answer_is_lost_is_stored_once() {
+    for answer in [&b""[..], b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"] {
+        let server = Server::start();
+        let a = client(server.dir.path(), "a", &server.token("a"));
+        lose_answers(&server, answer);
+        for (text, seq) in [("one", 1), ("two", 2)] {
+            let said = a.publish(&artifact("a", text), clock::now()).unwrap();
+            assert_eq!((said.seq, said.route), (seq, SendRoute::Log));
+        }
+        let bus = server.broker.bus();
+        let stored = bus.load_recent(100, |_| true).unwrap();
+        let labels: Vec<_> = stored.iter().map(|stored| stored.message.label()).collect();
+        assert_eq!(labels, ["one", "two"], "a retry stores nothing twice");
+    }
+}
+
+#[test]
+fn commit_whose_answer_is_lost_asks_for_one_verification() {
+    let server = Server::start_with(|settings| settings.nudge = true);
+    let a = client(server.dir.path(), "a", &server.token("a"));
+    lose_answers(&server, b"");
+    a.publish(&artifact("a", ArtifactMessage::COMMITTED), clock::now()).unwrap();
+    let stored = server.broker.bus().load_recent(100, |_| true).unwrap();
+    assert_eq!(stored.len(), 2, "the commit and the request to verify it: {stored:?}");
 }
 
 #[test]

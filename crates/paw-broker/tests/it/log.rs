@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use paw_broker::log::{self, MessageDraft, PageLimit};
+use paw_broker::log::{self, MessageDraft, PageLimit, SendId};
 use paw_broker::message::{ArtifactMessage, Message, StatusMessage};
 use paw_broker::{Bus, SessionId};
 use paw_host::clock;
@@ -51,11 +51,11 @@ fn a_purged_session_is_gone_and_its_sequence_numbers_are_not_reused() {
     let dir = tempfile::tempdir().unwrap();
     let log = log::open(&dir.path().join("db")).unwrap();
     let (one, two) = (SessionId::new("one"), SessionId::new("two"));
-    assert_eq!(log.append(&one, &drafts("a", 3)).unwrap(), 1);
-    assert_eq!(log.append(&two, &drafts("a", 2)).unwrap(), 4);
+    assert_eq!(log.append(&one, &drafts("a", 3)).unwrap().first, 1);
+    assert_eq!(log.append(&two, &drafts("a", 2)).unwrap().first, 4);
     log.purge(&two).unwrap();
-    assert_eq!(log.append(&one, &drafts("a", 1)).unwrap(), 6);
-    assert_eq!(log.append(&two, &drafts("a", 1)).unwrap(), 7);
+    assert_eq!(log.append(&one, &drafts("a", 1)).unwrap().first, 6);
+    assert_eq!(log.append(&two, &drafts("a", 1)).unwrap().first, 7);
     let numbers = |session| {
         let page = log.history(session, 0, PageLimit::DEFAULT).unwrap();
         page.iter().map(|entry| entry.seq).collect::<Vec<_>>()
@@ -82,11 +82,11 @@ fn broker_delivers_messages_that_other_processes_wrote() {
     let other = log::open(&path).unwrap();
     let session = SessionId::new(SESSION);
     let mut b = server.agent("b");
-    assert_eq!(other.append(&session, &drafts("a", 2)).unwrap(), 1);
+    assert_eq!(other.append(&session, &drafts("a", 2)).unwrap().first, 1);
     wait_until("messages of another process are in the inbox", || {
         (b.get("/messages/b").json()["last_seq"] == 2).then_some(())
     });
-    assert_eq!(other.append(&session, &drafts("a", 3)).unwrap(), 3);
+    assert_eq!(other.append(&session, &drafts("a", 3)).unwrap().first, 3);
     let status = json!({"type": "agent.artifact", "agent_id": "b", "payload": {"status": "mine"}});
     assert_eq!(b.publish(&status).seq(), 6);
     let log = b.get("/log").json();
@@ -203,4 +203,30 @@ fn the_audit_trail_includes_messages_from_before_it_was_enabled() {
     let text = std::fs::read_to_string(path).unwrap();
     let senders = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["sender"].clone());
     assert_eq!(senders.collect::<Vec<_>>(), [json!("a"), json!("b")]);
+}
+
+#[test]
+fn message_that_is_sent_again_under_its_id_is_stored_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log::open(&dir.path().join("log.db")).unwrap();
+    let session = SessionId::new("s");
+    let draft = |agent: &str, id: Option<&str>| {
+        drafts(agent, 1).remove(0).with_id(id.map(|id| SendId::parse(id).unwrap()))
+    };
+    let first =
+        log.append(&session, &[draft("a", Some("x")), draft("a", None), draft("a", Some("x"))]).unwrap();
+    assert_eq!((first.first, first.known.as_slice()), (1, &[(2, 1)][..]), "also within one commit");
+    let again = log.append(&session, &[draft("a", Some("x")), draft("a", Some("y"))]).unwrap();
+    assert_eq!(again.numbers(2).collect::<Vec<_>>(), [(1, false), (3, true)]);
+    let other = log.append(&session, &[draft("b", Some("x"))]).unwrap();
+    assert_eq!(other.numbers(1).collect::<Vec<_>>(), [(4, true)], "an id belongs to its sender");
+    assert_eq!(log.history(&session, 0, PageLimit::DEFAULT).unwrap().len(), 4);
+    assert_eq!(
+        log::open(&dir.path().join("log.db"))
+            .unwrap()
+            .append(&session, &[draft("a", Some("y"))])
+            .unwrap()
+            .known,
+        [(0, 3)]
+    );
 }

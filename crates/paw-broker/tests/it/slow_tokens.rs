@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use paw_broker::Bus;
-use paw_broker::http::{ServerAddress, ServerContext, ServerLimits, TokenCache, serve};
+use paw_broker::http::{ServerAddress, ServerContext, ServerLimits, TokenCache, WaitingRequests, serve};
 use paw_broker::identity::{Keyring, Token, TokenHash};
-use paw_broker::log::{self, LogEntry, LogError, MessageDraft, MessageLog, NewestSeq, PageLimit, SessionId};
+use paw_broker::log::{
+    self, Appended, LogEntry, LogError, MessageDraft, MessageLog, NewestSeq, PageLimit, SessionId,
+};
 use paw_core::AgentId;
 use paw_core::config::BrokerAuth;
 use paw_host::clock::Stopwatch;
@@ -48,7 +50,7 @@ impl MessageLog for SlowTokens {
     fn current_session(&self) -> Result<Option<SessionId>, LogError> {
         Err(LogError::Closed)
     }
-    fn append(&self, _: &SessionId, _: &[MessageDraft]) -> Result<u64, LogError> {
+    fn append(&self, _: &SessionId, _: &[MessageDraft]) -> Result<Appended, LogError> {
         Err(LogError::Closed)
     }
     fn inbox(&self, _: &SessionId, _: &AgentId, _: u64, _: PageLimit) -> Result<Vec<LogEntry>, LogError> {
@@ -75,6 +77,10 @@ impl MessageLog for SlowTokens {
     fn delete_token(&self, _: &SessionId, _: &AgentId) -> Result<(), LogError> {
         Err(LogError::Closed)
     }
+    fn restore(&self, _: &[(SessionId, LogEntry)], _: u64) -> Result<(), LogError> {
+        unreachable!("this test restores nothing")
+    }
+
     fn purge(&self, _: &SessionId) -> Result<(), LogError> {
         Err(LogError::Closed)
     }
@@ -110,6 +116,7 @@ impl Slow {
         let address = listener.local_addr().unwrap();
         let (ending, ended) = tokio::sync::watch::channel(false);
         let app = ServerContext {
+            waiting: WaitingRequests::new(64),
             bus: Bus::open(log, session.clone(), false).unwrap(),
             tokens: TokenCache::load(keyring, session).unwrap(),
             auth: BrokerAuth::Token,

@@ -103,3 +103,24 @@ fn a_subscription_misses_nothing() {
         }
     }
 }
+
+#[test]
+fn many_event_streams_and_long_polls_leave_room_for_messages_and_for_the_operator() {
+    let server = Server::with_limits(ServerLimits { connections: 200, ..ServerLimits::default() });
+    let token = server.token("a");
+    let mut waiting = Vec::new();
+    for number in 0..1500 {
+        let mut http = server.connect().speaking(token.clone());
+        let path = if number % 2 == 0 { "/events" } else { "/messages/a?wait=60" };
+        http.send(http.head("GET", path, "").as_bytes()).unwrap();
+        waiting.push(http);
+    }
+    let mut b = server.agent("b");
+    assert_eq!(
+        b.publish(&json!({"type": "agent.status", "agent_id": "b", "payload": {"status": "x"}})).status,
+        202
+    );
+    assert_eq!(server.connect().get("/status").status, 200);
+    let mut operator = server.agent("operator");
+    open(&mut operator, "/events?since=0", "");
+}

@@ -42,6 +42,11 @@ impl PawDir {
         self.0.join("broker.lock")
     }
 
+    /// The log of the session's process.
+    pub fn session_log(&self) -> PathBuf {
+        self.0.join("session.log")
+    }
+
     /// The user's token.
     pub fn operator_token(&self) -> PathBuf {
         self.0.join("operator-token")

@@ -159,6 +159,11 @@ impl SessionsDir {
         self.0.join(format!("{session}.json"))
     }
 
+    /// A copy of a session's receipt, for a repair.
+    pub fn backup(&self, session: &SessionName) -> PathBuf {
+        self.0.join("backup").join(format!("{session}.json"))
+    }
+
     /// Held while a receipt is written or deleted.
     pub fn lock(&self) -> PathBuf {
         self.0.join(".lock")

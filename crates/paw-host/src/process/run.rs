@@ -1,6 +1,7 @@
 //! Starts a program and waits for it to exit.
 #![expect(clippy::disallowed_methods, reason = "the only module that starts programs")]
 
+mod detach;
 mod follow;
 mod output;
 
@@ -14,6 +15,7 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
+pub use detach::{DetachedCommand, leave_terminal, redirect_stderr, silence_stdout};
 pub use follow::{FollowOutcome, RunningCommand, Stopper};
 use output::{OutputPoller, Polled};
 
@@ -159,6 +161,13 @@ fn trace(command: &Command, exit: Exit, watch: &Stopwatch) {
     tracing::debug!(target: "paw::process", dir, took = ?watch.elapsed(), "{command} {exit}");
 }
 
+fn trace_exit(command: &str, status: io::Result<ExitStatus>) {
+    match status {
+        Ok(status) => tracing::debug!(target: "paw::process", "{command} {}", exit_of(status)),
+        Err(error) => tracing::debug!(target: "paw::process", "{command}: {error}"),
+    }
+}
+
 /// Whether the program shares our terminal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Terminal {
@@ -171,6 +180,23 @@ fn spawn(
     terminal: Terminal,
     cookie: Option<&tree::Cookie>,
 ) -> Result<Child, ProcessError> {
+    let mut std_command = prepare(command)?;
+    if terminal == Terminal::Hidden {
+        std_command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    }
+    match (&command.input, terminal) {
+        (Input::Bytes(_), _) => std_command.stdin(Stdio::piped()),
+        (Input::Nothing, Terminal::Hidden) => std_command.stdin(Stdio::null()),
+        (Input::Nothing, Terminal::Shared) => std_command.stdin(Stdio::inherit()),
+    };
+    if let Some(cookie) = cookie {
+        std_command.env(tree::Cookie::VARIABLE, cookie.as_str());
+    }
+    start(std_command, command)
+}
+
+/// The program with its arguments, environment and directory.
+fn prepare(command: &Command) -> Result<std::process::Command, ProcessError> {
     let mut std_command = match &command.sandbox {
         Some(sandbox) => {
             let (engine, line) = sandboxed(command, sandbox)?;
@@ -184,14 +210,6 @@ fn spawn(
             std_command
         }
     };
-    if terminal == Terminal::Hidden {
-        std_command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    }
-    match (&command.input, terminal) {
-        (Input::Bytes(_), _) => std_command.stdin(Stdio::piped()),
-        (Input::Nothing, Terminal::Hidden) => std_command.stdin(Stdio::null()),
-        (Input::Nothing, Terminal::Shared) => std_command.stdin(Stdio::inherit()),
-    };
     if command.environment == Environment::Harmless {
         std_command.env_clear();
         std_command.envs(std::env::vars_os().filter(|(name, _)| is_harmless_variable(name)));
@@ -200,12 +218,13 @@ fn spawn(
         std_command.env_remove(name);
     }
     std_command.envs(command.set.iter().map(|(name, value)| (name, value)));
-    if let Some(cookie) = cookie {
-        std_command.env(tree::Cookie::VARIABLE, cookie.as_str());
-    }
     if let Some(dir) = &command.dir {
         std_command.current_dir(dir);
     }
+    Ok(std_command)
+}
+
+fn start(mut std_command: std::process::Command, command: &Command) -> Result<Child, ProcessError> {
     std_command.spawn().map_err(|source| match (source.kind(), &command.dir) {
         (io::ErrorKind::NotFound | io::ErrorKind::NotADirectory, Some(dir)) if !dir.is_dir() => {
             ProcessError::NoDirectory { command: command.to_string(), dir: dir.clone() }

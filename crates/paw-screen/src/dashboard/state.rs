@@ -70,12 +70,12 @@ pub struct OperatorAnswer {
     pub text: String,
 }
 
-/// The process that shows the dashboard, which decides what `q` does.
+/// Where the dashboard is shown, which decides what `q` does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DashboardHost {
-    /// The session's own process, which also runs the broker: `q` only hides the view.
+    /// In a pane of the session: `q` only hides the view, so that no pane moves.
     Session,
-    /// A separate process in another terminal: `q` closes it.
+    /// In another terminal: `q` closes it.
     Attached,
 }
 

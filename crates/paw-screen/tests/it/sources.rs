@@ -1,4 +1,4 @@
-//! Dashboards that follow a real broker, in the same and in another process.
+//! Dashboards that follow a real broker.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,8 +9,7 @@ use paw_broker::message::{Message, QuestionMessage};
 use paw_broker::{Bus, SessionId};
 use paw_core::config::BrokerConfig;
 use paw_screen::dashboard::{DashboardUpdate, OperatorAnswer};
-use paw_screen::source::remote::{self, RemoteBroker};
-use paw_screen::source::{answer_on_bus, follow_bus};
+use paw_screen::source::{self, LostConnection, RemoteBroker};
 use paw_testkit::Sandbox;
 use paw_view::{AgentView, ConflictKind, SessionView, StatusCategory};
 use serde_json::{Value, json};
@@ -58,8 +57,13 @@ impl Fixture {
 
     fn remote(&self) -> RemoteBroker {
         let token = self.broker.as_ref().unwrap().keyring().operator().unwrap();
-        RemoteBroker { common_dir: self.sandbox.root().join("repo/.git"), token: Some(token) }
+        RemoteBroker { common_dir: self.sandbox.root().join("repo/.git"), token: Some(token), since: None }
     }
+}
+
+fn client(remote: &RemoteBroker) -> BrokerClient {
+    let (config, who) = (BrokerConfig::default(), ClientIdentity::default());
+    BrokerClient::new(&remote.common_dir, config, who, None).unwrap()
 }
 
 /// A view, and the updates that keep it current.
@@ -102,7 +106,7 @@ impl Follower {
 }
 
 #[test]
-fn follow_bus_reports_agents_messages_conflicts_and_answers() {
+fn follow_reports_agents_messages_conflicts_and_answers() {
     let mut fixture = Fixture::new();
     let bus = fixture.start();
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -114,8 +118,10 @@ fn follow_bus_reports_agents_messages_conflicts_and_answers() {
     ));
     let (update, updates) = mpsc::channel(8);
     let (answers, answered) = mpsc::channel(8);
-    runtime.spawn(follow_bus(Arc::clone(&bus), update.clone()));
-    runtime.spawn(answer_on_bus(Arc::clone(&bus), answered, update));
+    let remote = fixture.remote();
+    let client = client(&remote);
+    source::follow(remote, update.clone(), LostConnection::Wait).unwrap();
+    runtime.spawn(source::answer(client, answered, update));
     let mut follower = Follower::new(updates);
     let busy = runtime.block_on(follower.until_agent(|agent| agent.last_message == "on it"));
     assert_eq!((busy.status().0, busy.files().len(), busy.cli()), (StatusCategory::Working, 2, "claude"));
@@ -145,21 +151,19 @@ fn follow_bus_reports_agents_messages_conflicts_and_answers() {
 }
 
 #[test]
-fn remote_follow_reports_the_same_and_reconnects_to_the_broker() {
+fn follow_reconnects_to_a_restarted_broker() {
     let mut fixture = Fixture::new();
     let bus = fixture.start();
     let say = |bus: &Bus, message: Message| bus.publish_blocking(message, paw_host::clock::now()).unwrap();
     say(&bus, message("agent.status", "feat-a", &json!({"status": "working", "modified_files": ["x"]})));
     let seq = say(&bus, QuestionMessage::new(id("feat-a"), "why?").into());
     let remote = fixture.remote();
-    let client =
-        BrokerClient::new(&remote.common_dir, BrokerConfig::default(), ClientIdentity::default(), None)
-            .unwrap();
+    let client = client(&remote);
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let (update, updates) = mpsc::channel(8);
     let (answers, answered) = mpsc::channel(8);
-    remote::follow(remote, update.clone()).unwrap();
-    runtime.spawn(remote::answer(client, answered, update));
+    source::follow(remote, update.clone(), LostConnection::Wait).unwrap();
+    runtime.spawn(source::answer(client, answered, update));
     let mut follower = Follower::new(updates);
     let asked = runtime.block_on(follower.until("the question", |view, _| view.questions.first().cloned()));
     assert_eq!(asked.seq, seq);

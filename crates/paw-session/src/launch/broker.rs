@@ -97,8 +97,8 @@ fn token_owners(receipt: &Receipt) -> Vec<AgentId> {
     receipt.agent_ids().into_iter().chain(supervisor).collect()
 }
 
-/// Two brokers of one repository would each store half of its messages. The broker of a session whose tmux server just died
-/// may still be saving its messages, so it gets some time to exit.
+/// Two brokers of one repository would each store half of its messages. A broker that was just ended may still be saving
+/// its messages, so it gets some time to exit.
 fn require_no_broker(dir: &PawDir, repo: &Repo) -> Result<(), LaunchError> {
     let watch = Stopwatch::start();
     loop {

@@ -12,6 +12,7 @@ use paw_host::tmux::TmuxError;
 
 use crate::layout::TooManyAgents;
 use crate::receipts::ReceiptsError;
+use crate::session_process::ProcessStartError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
@@ -25,6 +26,8 @@ pub enum LaunchError {
     TooMany(#[from] TooManyAgents),
     #[error(transparent)]
     Receipts(#[from] ReceiptsError),
+    #[error(transparent)]
+    Process(#[from] ProcessStartError),
     #[error(transparent)]
     Start(#[from] BrokerStartError),
     #[error(transparent)]
@@ -60,6 +63,7 @@ impl Diagnostic for LaunchError {
             }
             Self::TooMany(error) => error.report(),
             Self::Receipts(error) => error.report(),
+            Self::Process(error) => error.report(),
             Self::Start(error) => error.report(),
             Self::Broker(error) => error.report(),
             Self::Identity(error) => error.report(),

@@ -11,6 +11,7 @@ use paw_worktree::WorktreeCreation;
 use super::{LaunchServices, broker, exclude_rules};
 use crate::briefing;
 use crate::recover::RunningSessions;
+use crate::session_process;
 
 /// One completed step.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub(crate) enum RollbackStep {
     Briefings(Receipt),
     Hooks(Vec<PathBuf>),
     Session(Receipt),
+    /// The session's process.
+    Process,
 }
 
 /// The completed steps, in order.
@@ -79,9 +82,14 @@ fn undo_step(services: LaunchServices<'_>, repo: &Repo, step: &RollbackStep) -> 
             worktrees.iter().try_for_each(|worktree| Ok(hooks::uninstall(&repo.common_dir, worktree)?))
         }
         // Another program may own a session of that name.
-        RollbackStep::Session(receipt) if RunningSessions::load(services)?.is_marked(receipt) => {
-            Ok(services.tmux.kill_session(&receipt.session_name)?)
+        RollbackStep::Session(receipt) => {
+            let running = RunningSessions::load(services.tmux)?;
+            let ours = running.find_marked(receipt);
+            ours.map_or(Ok(()), |ours| Ok(services.tmux.kill_target(&ours.target())?))
         }
-        RollbackStep::Session(_) => Ok(()),
+        RollbackStep::Process => {
+            session_process::end(repo);
+            Ok(())
+        }
     }
 }

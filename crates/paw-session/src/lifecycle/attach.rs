@@ -8,15 +8,14 @@ use super::{LifecycleError, Session};
 impl Session {
     /// Attaches the terminal. Fails for a paused or stopped session, which `git paw start` resumes.
     pub fn attach(&self) -> Result<(), LifecycleError> {
-        self.require_active()?;
-        Ok(self.tmux.attach(&self.receipt.session_name)?)
+        Ok(self.tmux.attach_target(&self.require_active()?)?)
     }
 
     /// Shows the pane of an agent, zoomed, and attaches the terminal.
     pub fn attach_to(&self, agent: &AgentId) -> Result<(), LifecycleError> {
-        self.require_active()?;
+        let target = self.require_active()?;
         self.focus(agent)?;
-        Ok(self.tmux.attach(&self.receipt.session_name)?)
+        Ok(self.tmux.attach_target(&target)?)
     }
 
     /// Makes the pane of an agent the active one of its session, and zooms it.
@@ -36,9 +35,10 @@ impl Session {
         Ok(())
     }
 
-    fn require_active(&self) -> Result<(), LifecycleError> {
+    /// The tmux target of the running session.
+    fn require_active(&self) -> Result<String, LifecycleError> {
         match self.state()? {
-            (SessionStatus::Active, _) => Ok(()),
+            (SessionStatus::Active, Some(window)) => Ok(window.session),
             (status, _) => {
                 Err(LifecycleError::NotRunning { session: self.receipt.session_name.clone(), status })
             }

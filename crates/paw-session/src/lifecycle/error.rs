@@ -14,6 +14,7 @@ use paw_host::tmux::TmuxError;
 use crate::briefing::BriefingError;
 use crate::launch::LaunchError;
 use crate::receipts::ReceiptsError;
+use crate::session_process::ProcessStartError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum LifecycleError {
@@ -46,6 +47,8 @@ pub enum LifecycleError {
     #[error(transparent)]
     Launch(#[from] LaunchError),
     #[error(transparent)]
+    Process(#[from] ProcessStartError),
+    #[error(transparent)]
     Other(#[from] PawError),
 }
 
@@ -71,6 +74,7 @@ impl Diagnostic for LifecycleError {
             Self::Identity(error) => error.report(),
             Self::Hooks(error) => error.report(),
             Self::Launch(error) => error.report(),
+            Self::Process(error) => error.report(),
             Self::Other(error) => error.report(),
         }
     }

@@ -1,6 +1,6 @@
 //! Restores the rows of panes after one was added or removed, in a window of any size.
 
-use paw_host::tmux::{TmuxCommand, session_target};
+use paw_host::tmux::TmuxCommand;
 
 use super::{LifecycleError, Session};
 use crate::layout::{HEIGHT, Layout, TopRow};
@@ -17,8 +17,9 @@ impl Session {
     fn try_rearrange_panes(&self) -> Result<(), LifecycleError> {
         const FORMAT: &str = "#{window_width}\t#{window_height}";
         let Some(receipt) = self.receipts.load(&self.receipt.session_name)? else { return Ok(()) };
-        let target = session_target(&receipt.session_name);
-        let listing = self.tmux.run(&TmuxCommand::new("list-panes").args(["-t", &target, "-F", FORMAT]))?;
+        let Some(window) = self.find_window()? else { return Ok(()) };
+        let target = window.session.as_str();
+        let listing = self.tmux.run(&TmuxCommand::new("list-panes").args(["-t", target, "-F", FORMAT]))?;
         let top = TopRow::of(receipt.mode, receipt.has_broker());
         let Ok(layout) = Layout::new(top, receipt.worktrees.len()) else { return Ok(()) };
         let size = listing.lines().next().and_then(|line| line.split_once('\t'));
@@ -28,7 +29,7 @@ impl Session {
             && let Some(rows) = rows(&layout, width, height)
             && let Some(text) = layout_text(&rows, width, height)
         {
-            self.tmux.run(&TmuxCommand::new("select-layout").args(["-t", &target, &text]))?;
+            self.tmux.run(&TmuxCommand::new("select-layout").args(["-t", target, &text]))?;
         }
         Ok(())
     }

@@ -1,10 +1,11 @@
-//! Pauses a session: detaches terminals and ends the broker; the agents keep running.
+//! Pauses a session: detaches terminals and ends the session's process; the agents keep running.
 
 use paw_core::SessionStatus;
-use paw_host::tmux::{TmuxCommand, TmuxError, session_target};
+use paw_host::tmux::{TmuxCommand, TmuxError};
 
-use super::{LifecycleError, Session, broker};
+use super::{LifecycleError, Session};
 use crate::conversations;
+use crate::session_process;
 
 /// The result of a pause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,17 +18,20 @@ pub enum PauseResult {
 }
 
 impl Session {
-    /// Ends the dashboard and its broker, and detaches every terminal. The dashboard's pane stays, with a shell in it, so
-    /// that no other pane moves.
+    /// Ends the session's process, and detaches every terminal. The dashboard closes by itself; its pane stays, with a
+    /// shell in it, so that no other pane moves. The caller holds the session's lock, so that no other command restarts
+    /// the process.
     pub fn pause(&self) -> Result<PauseResult, LifecycleError> {
-        match self.state()?.0 {
-            SessionStatus::Active => {}
-            SessionStatus::Paused => return Ok(PauseResult::Already),
-            SessionStatus::Stopped => return Ok(PauseResult::NotRunning),
-        }
-        broker::end(&self.repo);
-        let target = session_target(&self.receipt.session_name);
-        match self.tmux.run(&TmuxCommand::new("detach-client").args(["-s", &target])) {
+        let window = match self.state()? {
+            (SessionStatus::Active, Some(window)) => window,
+            (SessionStatus::Paused, _) => {
+                session_process::end(&self.repo);
+                return Ok(PauseResult::Already);
+            }
+            (SessionStatus::Active | SessionStatus::Stopped, _) => return Ok(PauseResult::NotRunning),
+        };
+        session_process::end(&self.repo);
+        match self.tmux.run(&TmuxCommand::new("detach-client").args(["-s", &window.session])) {
             // tmux fails if no client is attached.
             Ok(_) | Err(TmuxError::Failed { .. }) => {}
             Err(error) => return Err(error.into()),

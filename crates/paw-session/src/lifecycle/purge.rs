@@ -69,9 +69,7 @@ impl Session {
     ) -> Result<PurgeResult, LifecycleError> {
         let window = self.find_window()?;
         let inside = window.as_ref().is_some_and(|window| window.contains(own_pane));
-        if let Some(window) = &window {
-            self.end_panes(window, own_pane)?;
-        }
+        self.end_processes(window.as_ref(), own_pane)?;
         if self.moved_from.is_some() {
             self.repo.git().repair_worktrees(&WorktreesLock::wait(&self.repo.common_dir)?)?;
         }
@@ -95,8 +93,8 @@ impl Session {
                 receipt.worktrees = kept;
             })?;
         }
-        if inside {
-            self.tmux.kill_session(&self.receipt.session_name)?;
+        if let Some(window) = window.filter(|_| inside) {
+            self.tmux.kill_target(&window.session)?;
         }
         Ok(PurgeResult { kept: paths })
     }

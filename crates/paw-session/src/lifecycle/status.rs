@@ -16,7 +16,7 @@ use paw_view::{
 };
 
 use super::window::TmuxWindow;
-use super::{LifecycleError, Session, broker};
+use super::{LifecycleError, Session};
 use crate::messages;
 use crate::panes::{DASHBOARD, SUPERVISOR};
 
@@ -46,28 +46,21 @@ impl Session {
     pub fn snapshot(&self) -> Result<SessionSnapshot, LifecycleError> {
         let receipt = &self.receipt;
         // Checks the worktrees and the broker while waiting for tmux.
-        let (state, worktrees, answering) = thread::scope(|scope| {
+        let (state, worktrees, broker) = thread::scope(|scope| {
             let others = scope.spawn(|| {
                 let state = |agent: &AgentReceipt| worktree_state(&agent.worktree_path, &agent.branch);
                 let worktrees: Vec<_> = receipt.worktrees.iter().map(state).collect();
-                let asked = receipt.has_broker().then(|| broker::find_answering(&self.repo));
-                (worktrees, asked.flatten())
+                (worktrees, receipt.has_broker().then(|| self.broker_view()))
             });
             let state = self.state();
-            let (worktrees, answering) = others.join().unwrap_or_else(|panic| resume_unwind(panic));
-            (state, worktrees, answering)
+            let (worktrees, broker) = others.join().unwrap_or_else(|panic| resume_unwind(panic));
+            (state, worktrees, broker)
         });
         let (status, window) = state?;
         let pane = |mark: &str| {
             window.as_ref().and_then(|window| window.find_pane(mark)).map(|pane| pane.id.clone())
         };
-        let broker = receipt.has_broker().then(|| BrokerView {
-            running: answering.is_some(),
-            port: answering.as_deref().and_then(port).or(receipt.broker_port),
-            url: answering.or_else(|| receipt.broker_url()),
-            pane: pane(DASHBOARD),
-            open_to_all: None,
-        });
+        let broker = broker.map(|broker| BrokerView { pane: pane(DASHBOARD), ..broker });
         let supervisor = receipt.supervisor.as_ref().map(|supervisor| SupervisorView {
             cli: supervisor.cli.clone(),
             pane: pane(SUPERVISOR),
@@ -102,10 +95,6 @@ impl Session {
         let agents = receipt.worktrees.iter().zip(members(receipt)).zip(worktrees).map(agent).collect();
         Ok(SessionSnapshot { session, supervisor, agents })
     }
-}
-
-fn port(url: &str) -> Option<u16> {
-    paw_broker::endpoint::parse_address(url).map(|address| address.port())
 }
 
 fn prompt(pending: Option<&String>, problem: Option<&String>) -> PromptDelivery {

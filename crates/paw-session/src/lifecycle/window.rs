@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use paw_core::Receipt;
 use paw_host::process;
-use paw_host::tmux::{Tmux, TmuxCommand, TmuxError, session_target};
+use paw_host::tmux::{Tmux, TmuxCommand, TmuxError};
 
 use crate::panes::{MARK, SESSION_MARK};
 
@@ -49,19 +49,20 @@ pub struct TmuxWindow {
     pub panes: Vec<WindowPane>,
     /// When the tmux session was created.
     pub created: Option<Timestamp>,
+    /// The tmux session, whatever its name is now.
+    pub session: String,
 }
 
 impl TmuxWindow {
-    /// The window of exactly this session. `None` if tmux has no such session, or if another program created it.
+    /// The window of exactly this session, known by its mark. `None` if tmux has no such session.
     pub fn find(tmux: &Tmux, receipt: &Receipt) -> Result<Option<Self>, TmuxError> {
         let format = format!(
-            "#{{pane_id}}\t#{{window_index}}\t#{{pane_index}}\t#{{pane_dead}}\t#{{pane_pid}}\t#{{session_created}}\t#{{{SESSION_MARK}}}\t#{{{MARK}}}\t#{{pane_current_command}}"
+            "#{{session_id}}\t#{{session_name}}\t#{{pane_id}}\t#{{window_index}}\t#{{pane_index}}\t#{{pane_dead}}\t#{{pane_pid}}\t#{{session_created}}\t#{{{SESSION_MARK}}}\t#{{{MARK}}}\t#{{pane_current_command}}"
         );
-        let target = session_target(&receipt.session_name);
-        let list = TmuxCommand::new("list-panes").args(["-s", "-t", &target, "-F", &format]);
+        let list = TmuxCommand::new("list-panes").args(["-a", "-F", &format]);
         let listing = match tmux.run(&list) {
             Ok(listing) => listing,
-            // The session or the tmux server does not exist.
+            // The tmux server does not exist.
             Err(TmuxError::Failed { .. }) => return Ok(None),
             Err(error) => return Err(error),
         };
@@ -79,31 +80,31 @@ impl TmuxWindow {
 }
 
 fn parse(listing: &str, receipt: &Receipt) -> Option<TmuxWindow> {
-    // The program comes last because its name may contain a tab.
-    let rows: Vec<Vec<&str>> = listing.lines().map(|line| line.splitn(9, '\t').collect()).collect();
-    let panes = rows.iter().filter_map(|row| match row.as_slice() {
-        [id, window, number, dead, pid, _, _, mark, command] if id.starts_with('%') => Some(WindowPane {
-            id: (*id).to_owned(),
-            mark: (!mark.is_empty()).then(|| (*mark).to_owned()),
-            dead: *dead == "1",
-            command: (*command).to_owned(),
+    let mut window = TmuxWindow::default();
+    for line in listing.lines() {
+        // The program comes last because its name may contain a tab.
+        let row: Vec<&str> = line.splitn(11, '\t').collect();
+        let [session, name, id, index, number, dead, pid, created, of, mark, command] = row[..] else {
+            continue;
+        };
+        // Sessions of receipt format 0 have no mark.
+        let is_old = receipt.format == 0 && of.is_empty() && name == receipt.session_name.as_str();
+        if of != receipt.session_id() && !is_old {
+            continue;
+        }
+        let (Ok(index), Ok(number)) = (index.parse(), number.parse()) else { continue };
+        window.session = format!("{session}:");
+        window.created = created.parse().ok().and_then(|second| Timestamp::from_second(second).ok());
+        window.panes.push(WindowPane {
+            id: id.to_owned(),
+            mark: (!mark.is_empty()).then(|| mark.to_owned()),
+            dead: dead == "1",
+            command: command.to_owned(),
             pid: pid.parse().ok(),
-            index: PaneIndex {
-                session: session_target(&receipt.session_name),
-                window: window.parse().ok()?,
-                number: number.parse().ok()?,
-            },
-        }),
-        _ => None,
-    });
-    let panes: Vec<_> = panes.collect();
-    let of_session =
-        |column: usize| rows.first().and_then(|row| row.get(column)).copied().unwrap_or_default();
-    let created = of_session(5).parse().ok().and_then(|second| Timestamp::from_second(second).ok());
-    let session = of_session(6);
-    // Sessions of receipt format 0 have no mark.
-    let ours = session == receipt.session_id() || (session.is_empty() && receipt.format == 0);
-    (ours && !panes.is_empty()).then_some(TmuxWindow { panes, created })
+            index: PaneIndex { session: window.session.clone(), window: index, number },
+        });
+    }
+    (!window.panes.is_empty()).then_some(window)
 }
 
 #[cfg(test)]
@@ -123,11 +124,14 @@ mod tests {
         let receipt = receipt();
         let id = receipt.session_id();
         let listing = format!(
-            "%1\t0\t0\t0\t\t7\t{id}\tdashboard\tgit-paw\n%2\t0\t1\t1\t\t7\t{id}\tfeat-x\ta\tb\n%9\t0\t2\t0\t\t7\t{id}\t\t-bash\n"
+            "$4\trenamed\t%1\t0\t0\t0\t\t7\t{id}\tdashboard\tgit-paw\n\
+             $4\trenamed\t%2\t0\t1\t1\t\t7\t{id}\tfeat-x\ta\tb\n\
+             $5\tother\t%3\t0\t0\t0\t\t7\tother\tfeat-x\ta\n\
+             $4\trenamed\t%9\t0\t2\t0\t\t7\t{id}\t\t-bash\n"
         );
         let window = parse(&listing, &receipt).unwrap();
         assert_eq!(window.find_pane("feat-x").map(|pane| (pane.id.as_str(), pane.dead)), Some(("%2", true)));
-        assert_eq!(window.panes[1].next_target(), "=paw-app:0.2");
+        assert_eq!(window.panes[1].next_target(), "$4:0.2");
         assert_eq!(window.find_pane("unknown"), None);
         assert_eq!(window.created, Timestamp::from_second(7).ok());
         assert!(!window.panes[0].is_idle() && window.panes[1].is_idle() && window.panes[2].is_idle());
@@ -136,15 +140,15 @@ mod tests {
 
     #[test]
     fn window_of_another_session_with_the_same_name_is_ignored() {
-        assert_eq!(parse("%1\t0\t0\t0\t\t7\tpaw-app@other\tfeat-x\tclaude\n", &receipt()), None);
-        assert_eq!(parse("%1\t0\t0\t0\t\t7\t\t\tbash\n", &receipt()), None);
+        assert_eq!(parse("$1\tpaw-app\t%1\t0\t0\t0\t\t7\tpaw-app@other\tfeat-x\tclaude\n", &receipt()), None);
+        assert_eq!(parse("$1\tpaw-app\t%1\t0\t0\t0\t\t7\t\t\tbash\n", &receipt()), None);
         let old = Receipt { format: 0, ..receipt() };
-        assert!(parse("%1\t0\t0\t0\t\t7\t\t\tbash\n", &old).is_some());
+        assert!(parse("$1\tpaw-app\t%1\t0\t0\t0\t\t7\t\t\tbash\n", &old).is_some());
     }
 
     proptest! {
         #[test]
-        fn parsing_a_tmux_listing_never_panics(listing in "[%0-9\ta-z\n]{0,60}") {
+        fn parsing_a_tmux_listing_never_panics(listing in "[$%0-9\ta-z\n]{0,80}") {
             let _ = parse(&listing, &receipt());
         }
     }

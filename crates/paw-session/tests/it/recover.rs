@@ -5,7 +5,7 @@ use std::fs;
 use paw_agent::hooks::notes::{HookNote, HookNotes};
 use paw_core::{Receipt, SessionMode, SessionStatus};
 use paw_host::tmux::TmuxCommand;
-use paw_session::recover;
+use paw_session::{launch, recover};
 use paw_testkit::wait_until;
 use serde_json::json;
 
@@ -172,7 +172,8 @@ fn resume_after_a_pause_restarts_only_the_dashboard() {
     started.status = SessionStatus::Paused;
     world.receipts.save(&started, &world.receipts.lock().unwrap()).unwrap();
     assert_eq!(world.running().status(&started), SessionStatus::Paused);
-    let resumed = recover::resume(world.services(), &started).unwrap();
+    let lock = launch::lock(&world.repo()).unwrap();
+    let resumed = recover::resume(world.services(), &world.repo(), &started, &lock).unwrap();
     assert_eq!(resumed.status, SessionStatus::Active);
     assert_eq!(world.tmux.panes_with(&started.session_name, "@paw_agent").unwrap(), before);
     world.wait_for(&started.session_name, "dashboard", "dashboard in");
@@ -189,7 +190,8 @@ fn resume_recreates_a_closed_dashboard_pane() {
         let (dashboard, _) = panes.iter().find(|(_, mark)| mark == "dashboard").unwrap();
         world.tmux.run(&TmuxCommand::new("kill-pane").args(["-t", dashboard])).unwrap();
         started.status = SessionStatus::Paused;
-        recover::resume(world.services(), &started).unwrap();
+        let lock = launch::lock(&world.repo()).unwrap();
+        recover::resume(world.services(), &world.repo(), &started, &lock).unwrap();
         assert_eq!(marks(&world, &started), before);
         world.wait_for(&started.session_name, "dashboard", "dashboard in");
     }

@@ -43,7 +43,8 @@ impl World {
         let root = dir.path().canonicalize().unwrap();
         let socket = format!("paw-session-{name}-{}", std::process::id());
         let program = root.join("git-paw");
-        script(&program, "#!/bin/sh\necho \"dashboard in $PWD\"\nexec sleep 600\n");
+        let ready = "[ \"$1\" != __session ] || { echo '{\"ready\": true}'; exit; }";
+        script(&program, &format!("#!/bin/sh\n{ready}\necho \"dashboard in $PWD\"\nexec sleep 600\n"));
         script(&root.join("agent"), "#!/bin/sh\necho \"agent in $PWD with $*.\"\nexec sleep 600\n");
         let mut config = PawConfig::default();
         config.tmux.socket = Some(socket.clone());
@@ -114,7 +115,7 @@ impl World {
             unattended: false,
             rebase: true,
         };
-        let running = RunningSessions::load(self.services()).unwrap();
+        let running = RunningSessions::load(&self.tmux).unwrap();
         let listing = self.receipts.all()?;
         let taken = |name: &SessionName| running.has_name(name) || listing.has_name(name);
         Ok(plan::plan(&request, &site, taken, Path::exists)?)
@@ -129,10 +130,12 @@ impl World {
         plan: &SessionPlan,
         preparation: &Preparation,
     ) -> Result<LaunchedSession, LaunchError> {
+        let lock = launch::lock(&self.repo()).unwrap();
         let options = LaunchOptions {
             config: &self.config,
             config_dir: &self.root().join("config"),
             preparation,
+            lock: &lock,
             now: now(),
         };
         launch::launch(self.services(), plan, options, &|_| {})
@@ -144,13 +147,14 @@ impl World {
     }
 
     pub(crate) fn running(&self) -> RunningSessions {
-        RunningSessions::load(self.services()).unwrap()
+        RunningSessions::load(&self.tmux).unwrap()
     }
 
     pub(crate) fn recover(&self, receipt: &Receipt) -> Result<LaunchedSession, LaunchError> {
         let (repo, config_dir) = (self.repo(), self.root().join("config"));
         let briefings =
             BriefingContext { repo: &repo, config: &self.config, config_dir: &config_dir, spec: &|_| None };
+        let lock = launch::lock(&repo).unwrap();
         let context = RecoveryContext {
             repo: &repo,
             briefings,
@@ -158,6 +162,7 @@ impl World {
             placement: self.config.worktree_placement(),
             guard: false,
             running: &self.running(),
+            lock: &lock,
             now: now(),
         };
         recover::recover(self.services(), receipt, context)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use paw_agent::deliver::PaneSnapshot;
 use paw_agent::screen::Screen;
 use paw_core::{AgentId, Receipt};
-use paw_host::tmux::{Tmux, TmuxCommand, TmuxError, session_target};
+use paw_host::tmux::{Tmux, TmuxCommand, TmuxError};
 use paw_session::panes::{MARK, SESSION_MARK};
 
 /// The panes of a session by agent, and when one of them was last drawn to.
@@ -28,32 +28,37 @@ impl PaneList {
     /// `None` if the session no longer exists.
     pub(crate) fn load(tmux: &Tmux, receipt: &Receipt) -> Result<Option<Self>, TmuxError> {
         let format = format!(
-            "#{{pane_id}}\t#{{window_activity}}\t#{{{SESSION_MARK}}}\t#{{{MARK}}}\t#{{pane_current_path}}"
+            "#{{session_name}}\t#{{pane_id}}\t#{{window_activity}}\t#{{{SESSION_MARK}}}\t#{{{MARK}}}\t#{{pane_current_path}}"
         );
-        let target = session_target(&receipt.session_name);
-        match tmux.run(&TmuxCommand::new("list-panes").args(["-s", "-t", &target, "-F", &format])) {
-            Ok(listing) => Ok(parse_panes(&listing, &receipt.session_id())),
+        match tmux.run(&TmuxCommand::new("list-panes").args(["-a", "-F", &format])) {
+            Ok(listing) => Ok(parse_panes(&listing, receipt)),
             Err(TmuxError::Failed { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
 }
 
-fn parse_panes(listing: &str, session: &str) -> Option<PaneList> {
-    let mut seen = PaneList::default();
+/// The panes with the session's mark; sessions of receipt format 0 have none and are known by their name.
+fn parse_panes(listing: &str, receipt: &Receipt) -> Option<PaneList> {
+    let id = receipt.session_id();
+    let mut seen = None;
     for line in listing.lines() {
-        let [id, activity, of, mark, path] = line.splitn(5, '\t').collect::<Vec<_>>()[..] else { continue };
-        if !of.is_empty() && of != session {
-            return None;
+        let [name, pane, activity, of, mark, path] = line.splitn(6, '\t').collect::<Vec<_>>()[..] else {
+            continue;
+        };
+        let is_old = receipt.format == 0 && of.is_empty() && name == receipt.session_name.as_str();
+        if of != id && !is_old {
+            continue;
         }
+        let seen: &mut PaneList = seen.get_or_insert_default();
         seen.activity = seen.activity.max(activity.parse().unwrap_or(0));
         if mark.is_empty() {
-            seen.others.insert(path.into(), id.to_owned());
+            seen.others.insert(path.into(), pane.to_owned());
         } else {
-            seen.panes.insert(mark.to_owned(), id.to_owned());
+            seen.panes.insert(mark.to_owned(), pane.to_owned());
         }
     }
-    Some(seen)
+    seen
 }
 
 /// A header line for each pane, followed by as many lines as the pane is high.
@@ -111,6 +116,11 @@ mod tests {
 
     use super::*;
 
+    fn receipt() -> Receipt {
+        let name = paw_core::SessionName::new("paw-app").unwrap();
+        Receipt::new(name, "/app".into(), "app", jiff::Timestamp::UNIX_EPOCH)
+    }
+
     #[test]
     fn captures_are_split_by_line_count_whatever_the_panes_show() {
         let answer = "%1 3 0 1 claude\na\n%2 1 0 1 bash\n\n%2 2 1 0 my cli\nx\ny\n";
@@ -123,8 +133,11 @@ mod tests {
 
     #[test]
     fn panes_of_another_session_with_the_same_name_are_ignored() {
-        assert_eq!(parse_panes("%1\t5\tother\tfeat-x\t/w\n", "ours"), None);
-        let seen = parse_panes("%1\t5\tours\tfeat-x\t/\n%2\t7\tours\t\t/w\ty\n", "ours").unwrap();
+        let receipt = receipt();
+        let ours = receipt.session_id();
+        assert_eq!(parse_panes("paw-app\t%1\t5\tother\tfeat-x\t/w\n", &receipt), None);
+        let listing = format!("new\t%1\t5\t{ours}\tfeat-x\t/\nnew\t%2\t7\t{ours}\t\t/w\ty\n");
+        let seen = parse_panes(&listing, &receipt).unwrap();
         let agent = |id: &str| AgentId::new(id).unwrap();
         assert_eq!(seen.activity, 7);
         assert_eq!(seen.find(&agent("feat-x"), Path::new("/elsewhere")), Some("%1"));
@@ -136,7 +149,7 @@ mod tests {
         #[test]
         fn parsing_tmux_output_never_panics(answer in "[%0-9a-z \n]{0,80}") {
             let _ = parse_captures(&answer);
-            let _ = parse_panes(&answer, "s");
+            let _ = parse_panes(&answer, &receipt());
         }
     }
 }

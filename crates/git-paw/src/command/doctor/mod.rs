@@ -1,6 +1,7 @@
 //! `git paw doctor`: checks everything that a session needs, with a remedy for each problem.
 
 mod configuration;
+mod damage;
 mod environment;
 mod state;
 
@@ -19,11 +20,14 @@ use crate::output::Style;
 ///
 /// Every finding has a remedy. The exit code is 1 if there are problems, and 0 if there are only warnings.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  git paw doctor\n  git paw doctor --json")]
+#[command(after_help = "Examples:\n  git paw doctor\n  git paw doctor --json\n  git paw doctor --repair")]
 pub(crate) struct DoctorArgs {
     /// Print one JSON document
     #[arg(long)]
     pub(crate) json: bool,
+    /// Set damaged files aside and rebuild what can be rebuilt, then check
+    #[arg(long, conflicts_with = "json")]
+    repair: bool,
 }
 
 /// From best to worst.
@@ -59,15 +63,20 @@ impl DoctorCheck {
     }
 }
 
-pub(crate) fn run(context: &Context) -> Result<ExitCode, PawError> {
+pub(crate) fn run(args: &DoctorArgs, context: &Context) -> Result<ExitCode, PawError> {
     let repo = context.find_repo();
-    let root = repo.as_ref().ok().and_then(Option::as_ref).map(|repo| repo.root.as_path());
+    if args.repair {
+        damage::repair(repo.as_ref().ok().and_then(Option::as_ref), context)?;
+    }
+    let found_repo = repo.as_ref().ok().and_then(Option::as_ref);
+    let root = found_repo.map(|repo| repo.root.as_path());
     let mut checks = environment::check(context, &repo);
     let (found, config) = configuration::check(root, &context.dirs);
     checks.push(environment::check_sandbox(&config));
     checks.extend(found);
     checks.extend(environment::check_clis(&config, context));
-    checks.extend(state::check(&config, root, &context.dirs));
+    checks.extend(damage::check(found_repo, context));
+    checks.extend(state::check(&config, found_repo, &context.dirs));
 
     let status = checks.iter().map(|check| check.status).max().unwrap_or(CheckStatus::Ok);
     if context.output.wants_json() {

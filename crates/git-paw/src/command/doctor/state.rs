@@ -1,33 +1,30 @@
-//! Checks the data directory, the broker's port, and leftovers of earlier sessions.
+//! Checks the data directory, the broker's port, the session's process, and leftovers of earlier sessions.
 
-use std::fs;
 use std::io;
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use paw_core::SessionName;
 use paw_core::config::PawConfig;
+use paw_core::{Receipt, ReceiptError, SessionStatus};
 use paw_host::files::{self, Dirs};
-use paw_host::git::Git;
+use paw_host::git::{Git, Repo};
 use paw_host::process::shell_quote;
 use paw_host::tmux::Tmux;
-use serde::Deserialize;
+use paw_session::Receipts;
+use paw_session::lifecycle::Session;
+use paw_session::recover::RunningSessions;
 
 use super::DoctorCheck;
+use crate::session::describe_process;
 
 const GROUP: &str = "State";
 
-pub(super) fn check(config: &PawConfig, repo_root: Option<&Path>, dirs: &Dirs) -> Vec<DoctorCheck> {
+pub(super) fn check(config: &PawConfig, repo: Option<&Repo>, dirs: &Dirs) -> Vec<DoctorCheck> {
+    let receipts = Receipts::at(dirs.sessions_dir());
     let mut checks = vec![check_data_dir(dirs), check_port(config)];
-    checks.extend(load_receipts(&dirs.sessions_dir()).into_iter().filter_map(|(file, receipt)| {
-        let (why, remedy) = match receipt {
-            Ok(receipt) => receipt.why_stale(&file)?,
-            Err(error) => (error, remove_receipt(&file)),
-        };
-        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Some(DoctorCheck::ok(GROUP, name, why).warn(remedy))
-    }));
-    checks.extend(repo_root.map(check_worktrees).unwrap_or_default());
+    checks.extend(check_receipts(&receipts));
+    checks.extend(repo.and_then(|repo| check_process(repo, &receipts)));
+    checks.extend(repo.map(|repo| check_worktrees(&repo.root)).unwrap_or_default());
     checks
 }
 
@@ -57,46 +54,71 @@ fn check_port(config: &PawConfig) -> DoctorCheck {
     }
 }
 
-/// The part of a receipt that shows whether its session still exists.
-#[derive(Debug, Deserialize)]
-struct Receipt {
-    session_name: SessionName,
-    repo_path: PathBuf,
-    status: String,
-    #[serde(default)]
-    tmux_socket: Option<String>,
-}
-
-impl Receipt {
-    /// Why the session is stale, and the remedy.
-    fn why_stale(&self, file: &Path) -> Option<(String, String)> {
-        let repo = self.repo_path.display();
-        if !self.repo_path.exists() {
-            return Some((format!("repository {repo} not found"), remove_receipt(file)));
+/// Receipts of sessions that no longer exist, and files that cannot be read.
+fn check_receipts(receipts: &Receipts) -> Vec<DoctorCheck> {
+    let listing = match receipts.all() {
+        Ok(listing) => listing,
+        Err(error) => {
+            return vec![DoctorCheck::ok(GROUP, "receipts", error.to_string()).fail("make it readable")];
         }
-        let tmux = Tmux::on_socket(self.tmux_socket.clone());
-        let alive = tmux.has_session(&self.session_name).unwrap_or(true);
-        (self.status != "stopped" && !alive).then(|| {
-            (
-                format!("recorded as {}, but tmux has no such session", self.status),
-                format!("in {repo}, restore it with 'git paw start' or remove it with 'git paw purge'"),
-            )
-        })
-    }
+    };
+    let name = |file: &Path| file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let stale = listing.receipts.iter().filter_map(|receipt| {
+        let file = receipts.dir().receipt(&receipt.session_name);
+        let (why, remedy) = why_stale(receipt, &file)?;
+        Some(DoctorCheck::ok(GROUP, name(&file), why).warn(remedy))
+    });
+    let unreadable = listing.unreadable.iter().map(|file| {
+        let check = DoctorCheck::ok(GROUP, name(&file.path), format!("cannot be used: {}", file.problem));
+        match file.problem {
+            ReceiptError::Newer { .. } => check.warn("update git-paw"),
+            _ => check.fail("run 'git paw doctor --repair' to set it aside and restore its copy"),
+        }
+    });
+    let mut checks: Vec<_> = stale.chain(unreadable).collect();
+    checks.sort_by(|one, other| one.name.cmp(&other.name));
+    checks
 }
 
-fn load_receipts(dir: &Path) -> Vec<(PathBuf, Result<Receipt, String>)> {
-    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
-    let mut files: Vec<_> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
-    files.sort();
-    let load = |file: PathBuf| {
-        let text = fs::read(&file).map_err(|error| format!("cannot be read: {error}"));
-        let receipt = text
-            .and_then(|text| serde_json::from_slice(&text).map_err(|error| format!("is damaged: {error}")));
-        (file, receipt)
-    };
-    files.into_iter().map(load).collect()
+/// Why a session is stale, and the remedy.
+fn why_stale(receipt: &Receipt, file: &Path) -> Option<(String, String)> {
+    let repo = receipt.repo_path.display();
+    if !receipt.repo_path.exists() {
+        return Some((format!("repository {repo} not found"), remove_receipt(file)));
+    }
+    let running = RunningSessions::load(&Tmux::on_socket(receipt.tmux_socket.clone())).ok()?;
+    (receipt.status != SessionStatus::Stopped && running.find(receipt).is_none()).then(|| {
+        (
+            format!("recorded as {}, but tmux has no such session", receipt.status),
+            format!("in {repo}, restore it with 'git paw start' or remove it with 'git paw purge'"),
+        )
+    })
+}
+
+/// The session's process: whether it runs when it should, and only then.
+fn check_process(repo: &Repo, receipts: &Receipts) -> Option<DoctorCheck> {
+    const NAME: &str = "session process";
+    let session =
+        Session::find(repo, receipts).ok().flatten().filter(|session| session.receipt.has_broker())?;
+    let status = session.state().ok()?.0;
+    let broker = session.snapshot().ok()?.session.broker?;
+    let check = |detail: String| DoctorCheck::ok(GROUP, NAME, detail);
+    Some(match (broker.running, status) {
+        (true, SessionStatus::Active) => {
+            let running = check(describe_process(&broker));
+            match broker.problem {
+                Some(_) => running.warn("if it does not recover, run 'git paw pause', then 'git paw start'"),
+                None => running,
+            }
+        }
+        (true, _) => check(format!("{}, but the session is {status}", describe_process(&broker)))
+            .warn("end it with 'git paw stop', or resume the session with 'git paw start'"),
+        (false, SessionStatus::Active) => {
+            let problem = broker.problem.unwrap_or_else(|| "not running".to_owned());
+            check(problem).warn("restart it with 'git paw start'; the agents keep running")
+        }
+        (false, _) => return None,
+    })
 }
 
 fn remove_receipt(file: &Path) -> String {

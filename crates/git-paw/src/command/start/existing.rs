@@ -3,7 +3,7 @@
 use paw_core::config::PawConfig;
 use paw_core::{BranchName, PawError, Receipt, SessionMode, SessionStatus, SupervisorReceipt};
 use paw_host::clock;
-use paw_host::locks::WorktreesLock;
+use paw_host::locks::{SessionLock, WorktreesLock};
 use paw_session::launch::{BriefingContext, LaunchServices};
 use paw_session::lifecycle::Session;
 use paw_session::recover::{self, RecoveryContext, RunningSessions};
@@ -42,14 +42,21 @@ pub(super) fn bring_back(
     services: LaunchServices<'_>,
     receipt: Receipt,
     site: &StartContext,
-    running: &RunningSessions,
+    (running, lock): (&RunningSessions, &SessionLock),
     context: &Context,
 ) -> Result<(Receipt, StartOutcome), PawError> {
     match running.status(&receipt) {
-        SessionStatus::Active => Ok((receipt, StartOutcome::Running)),
-        SessionStatus::Paused => Ok((recover::resume(services, &receipt)?, StartOutcome::Resumed)),
+        SessionStatus::Active => {
+            for note in recover::complete(services, &site.repo, &receipt, lock)? {
+                context.output.note(&note);
+            }
+            Ok((receipt, StartOutcome::Running))
+        }
+        SessionStatus::Paused => {
+            Ok((recover::resume(services, &site.repo, &receipt, lock)?, StartOutcome::Resumed))
+        }
         SessionStatus::Stopped => {
-            Ok((rebuild(services, receipt, site, running, context)?, StartOutcome::Rebuilt))
+            Ok((rebuild(services, receipt, site, (running, lock), context)?, StartOutcome::Rebuilt))
         }
     }
 }
@@ -58,7 +65,7 @@ fn rebuild(
     services: LaunchServices<'_>,
     receipt: Receipt,
     site: &StartContext,
-    running: &RunningSessions,
+    (running, lock): (&RunningSessions, &SessionLock),
     context: &Context,
 ) -> Result<Receipt, PawError> {
     let config = &approval::session_config(&site.layers, &site.repo, site.consent, context)?;
@@ -77,6 +84,7 @@ fn rebuild(
             spec: &spec,
         },
         running,
+        lock,
         now: clock::now(),
     };
     let recovered = recover::recover(services, &with_supervisor(receipt, config), around)?;

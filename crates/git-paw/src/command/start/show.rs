@@ -3,7 +3,8 @@
 use std::io::{self, IsTerminal as _};
 
 use paw_core::{PawError, Receipt, SessionMode};
-use paw_host::tmux::Tmux;
+use paw_host::tmux::{Tmux, TmuxSession, session_target};
+use paw_session::recover::RunningSessions;
 
 use crate::context::Context;
 use crate::session::attach_command;
@@ -34,7 +35,9 @@ pub(super) fn session(
     }
     // Output may be redirected.
     if io::stdin().is_terminal() && io::stdout().is_terminal() {
-        return Ok(tmux.attach(name)?);
+        let running = RunningSessions::load(tmux)?;
+        let target = running.find(receipt).map_or_else(|| session_target(name), TmuxSession::target);
+        return Ok(tmux.attach_target(&target)?);
     }
     let what = match state {
         StartOutcome::Launched => "started in detached mode",

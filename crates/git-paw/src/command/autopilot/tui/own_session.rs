@@ -21,13 +21,13 @@ pub(super) fn attach(
     tmux.require_minimum()?;
     let project = site.project.root.display().to_string();
     let sessions = tmux.sessions(PROJECT)?;
-    let known = sessions.iter().find(|(_, value)| *value == project);
-    let session = if let Some(session) = known.and_then(|(name, _)| SessionName::new(name.as_str()).ok()) {
+    let known = sessions.iter().find(|session| session.value == project);
+    let session = if let Some(session) = known.and_then(|known| SessionName::new(known.name.as_str()).ok()) {
         restore_navigator(tmux, &session, site, args)?;
         session
     } else {
         let name = format!("autopilot-{}", ProjectName::from_path(&site.project.root));
-        let taken = |name: &SessionName| sessions.iter().any(|(taken, _)| taken == name.as_str());
+        let taken = |name: &SessionName| sessions.iter().any(|taken| taken.name == name.as_str());
         let session = SessionName::for_project(&ProjectName::from_path(name.as_ref())).first_free(taken);
         tmux.run_batch(&new_session(&session, &project, site, args)?)?;
         session
