@@ -7,6 +7,8 @@
 //!   Rust code; `literals`: string literals
 //! - [`error_cause`]: whether an error names something that does not exist yet; `error_locations`: where, if the
 //!   error has no location
+//! - [`runner_files`]: files that a test runner loads by itself; `runner_names`: production code that names a runner
+//! - `kept_tests`: existing tests in RED; `test_units`: the functions of a test file
 //! - [`weakening`]: deleted, skipped or changed tests; [`test_config`]: settings that decide which tests run;
 //!   `test_recipes`: scripts and recipes that a test command runs
 
@@ -14,17 +16,22 @@ pub mod changes;
 pub mod error_cause;
 mod error_locations;
 pub mod file_kind;
+mod fixtures;
 pub mod green;
+mod kept_tests;
 mod literals;
 pub mod red;
+pub mod runner_files;
+mod runner_names;
 mod rust_tests;
 pub mod test_code;
 pub mod test_config;
 mod test_recipes;
+mod test_units;
 pub mod weakening;
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 use paw_core::text::{first_of, first_paths};
 use paw_host::git::FileMode;
@@ -48,6 +55,29 @@ pub struct FileChange {
 }
 
 impl FileChange {
+    /// Identifies the new content and mode.
+    pub fn digest(&self) -> u64 {
+        use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+        let mut hasher = DefaultHasher::new();
+        (&self.after, self.modes.1 == FileMode::Executable, self.modes.1 == FileMode::Link).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// Whether this is a symbolic link that leads out of the repository.
+    pub fn leaves_repository(&self) -> bool {
+        let (FileMode::Link, Some(target)) = (self.modes.1, &self.after) else { return false };
+        let mut depth = self.path.components().count().saturating_sub(1);
+        !Path::new(target).components().all(|part| match part {
+            Component::ParentDir => depth.checked_sub(1).map(|up| depth = up).is_some(),
+            Component::Normal(_) => {
+                depth += 1;
+                true
+            }
+            Component::CurDir => true,
+            Component::RootDir | Component::Prefix(_) => false,
+        })
+    }
+
     /// Whether content or mode differ.
     pub fn is_change(&self) -> bool {
         self.before != self.after || (self.after.is_some() && self.modes.0 != self.modes.1)
@@ -110,6 +140,35 @@ pub enum Objection {
         /// `file:3-5,9`
         places: Vec<String>,
     },
+    /// The new tests pass without new code, and the report does not name one of them.
+    NothingNew,
+    /// GREEN changed no production code.
+    NoProductionChanged,
+    /// A test that proves the subtask failed and then passed without a change.
+    Flaky {
+        tests: Vec<String>,
+    },
+    /// The tests of RED pass on the code before GREEN as well.
+    PassesWithoutCode {
+        tests: Vec<String>,
+    },
+    /// The tests of RED pass only together with test code that GREEN changed.
+    OnlyWithTestCode {
+        tests: Vec<String>,
+    },
+    /// Production code names the test runner, so it could recognise a test run.
+    NamesRunner {
+        file: PathBuf,
+        name: String,
+    },
+    /// Dependencies were changed, but the tests ran with those from before the run.
+    OldDependencies {
+        files: Vec<PathBuf>,
+    },
+    /// A symbolic link leads out of the repository.
+    LinkLeaves {
+        files: Vec<PathBuf>,
+    },
     /// RED was proven by files that did not build, and none of their tests has run yet.
     NothingProven {
         files: Vec<PathBuf>,
@@ -131,7 +190,11 @@ impl fmt::Display for Objection {
                 f.write_str("tasks.json was changed; only git-paw may change it during a run")
             }
             Self::HarnessChanged { files } => {
-                write!(f, "settings that decide which tests run were changed: {}", first_paths(files))
+                write!(
+                    f,
+                    "settings that decide which tests run were changed: {} (only the user can allow this, with --resume --force=protected)",
+                    first_paths(files)
+                )
             }
             Self::NoTestsRan => f.write_str("no test ran"),
             Self::TimedOut => f.write_str("the tests timed out"),
@@ -160,11 +223,61 @@ impl fmt::Display for Objection {
                 write!(f, "the tests cover {run} of {of} changed lines, {wanted} % required; not covered: ")?;
                 f.write_str(&names(places))
             }
+            Self::NothingNew => f.write_str(
+                "the tests pass without new code, and the report names no new test, so nothing is proven",
+            ),
+            Self::NoProductionChanged => f.write_str("no production code was changed"),
+            Self::Flaky { tests } => {
+                write!(f, "the new tests fail and pass without a change: {}", names(tests))
+            }
+            Self::PassesWithoutCode { tests } => {
+                write!(f, "these tests now pass without the new code, too: {}", names(tests))
+            }
+            Self::OnlyWithTestCode { tests } => write!(
+                f,
+                "these tests pass only because GREEN changed test code, not with the production code alone: {}",
+                names(tests)
+            ),
+            Self::NamesRunner { file, name } => write!(
+                f,
+                "{} names the test runner ('{name}'), so it could recognise a test run (only the user can allow this, with --resume --force=protected)",
+                file.display()
+            ),
+            Self::OldDependencies { files } => write!(
+                f,
+                "the tests ran with the dependencies from before the run, but these files changed: {} (the user can install the new ones and resume with --force=protected)",
+                first_paths(files)
+            ),
+            Self::LinkLeaves { files } => {
+                write!(f, "these links lead out of the repository: {}", first_paths(files))
+            }
             Self::NothingProven { files } => {
                 write!(f, "the new tests in {} have not run yet", first_paths(files))
             }
         }
     }
+}
+
+/// Files that list installed dependencies, as a note to an attempt that was refused.
+pub fn changed_dependencies(changes: &[FileChange]) -> Option<Objection> {
+    const LISTS: [&str; 12] = [
+        "package.json",
+        "package-lock.json",
+        "npm-shrinkwrap.json",
+        "pnpm-lock.yaml",
+        "yarn.lock",
+        "bun.lock",
+        "bun.lockb",
+        "requirements.txt",
+        "pyproject.toml",
+        "poetry.lock",
+        "uv.lock",
+        "Pipfile.lock",
+    ];
+    let is_list = |path: &Path| path.file_name().is_some_and(|name| LISTS.iter().any(|list| name == *list));
+    let files: Vec<PathBuf> =
+        changes.iter().map(|change| change.path.clone()).filter(|path| is_list(path)).collect();
+    (!files.is_empty()).then_some(Objection::OldDependencies { files })
 }
 
 fn names(list: &[String]) -> String {

@@ -6,6 +6,7 @@
 //! - [`next`]: the next unit of work; [`complete`](ActiveRun::complete): judges it with git paw's own test run
 //! - `targeted`: the tests of a subtask, before the whole suite
 //! - [`snapshot`]: changes since a subtask began; [`commit`](ActiveRun::commit): one commit per subtask
+//! - [`proof`]: the checkout in which the tests run; [`guard`]: refs, settings and hooks, compared around every turn
 //! - [`head`]: HEAD, and whether it moved; [`pause`]: pause requests
 //! - [`mod@update_base`]: fast-forwards the base branch before a run
 //! - [`finish`]: the whole suite and coverage; [`publish`]: push and pull request; [`resume`](ActiveRun::resume):
@@ -20,12 +21,14 @@ pub mod context;
 mod coverage;
 mod error;
 pub mod finish;
+pub mod guard;
 pub mod head;
 pub mod next;
 pub mod notes;
 pub mod options;
 pub mod pause;
 pub mod plan;
+pub mod proof;
 pub mod publish;
 mod record;
 mod resume;
@@ -33,6 +36,7 @@ pub mod snapshot;
 mod targeted;
 pub(crate) mod task_files;
 pub mod update_base;
+mod verify_commit;
 
 use paw_core::PawError;
 use paw_core::paths::{ReportDir, TaskmasterDir};
@@ -56,6 +60,7 @@ pub use notes::RunNotes;
 pub use options::{Relaxation, RunOptions};
 pub use pause::{PauseRequest, PauseWatch};
 pub use plan::{PlanCheck, RunPlan, plan};
+use proof::ProofCheckout;
 use snapshot::ChangeSnapshot;
 pub use update_base::{BaseUpdate, update_base};
 
@@ -73,10 +78,14 @@ pub struct ActiveRun {
     pub pause: PauseRequest,
     gate: Option<CoverageGate>,
     tester: Tester,
+    /// Where the tests run.
+    checkout: ProofCheckout,
     /// The test report from before the current subtask.
     baseline: TestReport,
     /// The worktree when the tests last ran. Later changes are untested.
     tested: Option<ChangeSnapshot>,
+    /// The tree that the tests last ran on.
+    tested_tree: Option<String>,
     /// The last written manifest.
     written: Option<RunManifest>,
     _lock: Lock,
@@ -88,7 +97,7 @@ impl ActiveRun {
         context: ProjectContext,
         dir: RunDir,
         (run, notes): (Run, RunNotes),
-        mut tester: Tester,
+        (checkout, mut tester): (ProofCheckout, Tester),
         lock: Lock,
         baseline: TestReport,
     ) -> Self {
@@ -102,8 +111,10 @@ impl ActiveRun {
             pause,
             gate: None,
             tester,
+            checkout,
             baseline,
             tested: None,
+            tested_tree: None,
             written: None,
             _lock: lock,
         }
@@ -135,6 +146,9 @@ impl ActiveRun {
     fn step(&mut self, event: RunEvent) -> Result<RunAction, WorkError> {
         let action = self.run.step(event)?;
         self.save()?;
+        if self.run.is_over() {
+            ProofCheckout::remove(&self.context);
+        }
         Ok(action)
     }
 

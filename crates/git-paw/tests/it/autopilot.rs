@@ -4,6 +4,7 @@
 
 mod cargo;
 mod changed_lines;
+mod cheats;
 mod dry_run;
 mod expand;
 mod finish;

@@ -110,6 +110,11 @@ impl RunDir {
         write_unsynced(&path, json_text(&path, &view)?.as_bytes())
     }
 
+    /// The files that decide how a run continues.
+    pub fn state_files(&self) -> [PathBuf; 2] {
+        [self.kept.checkpoint(self.id.as_str()), self.kept.baseline(self.id.as_str())]
+    }
+
     pub fn load_checkpoint(&self) -> Result<Option<RunCheckpoint>, FileError> {
         load_json(&self.kept.checkpoint(self.id.as_str()))
     }

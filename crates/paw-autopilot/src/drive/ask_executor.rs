@@ -26,7 +26,10 @@ pub(super) fn turn(
         Some(snapshot) => snapshot.clone(),
         None => ChangeSnapshot::take(&work.context)?,
     };
-    let turned = match ask(work, setup, phase, attempt, observer) {
+    let stored = work.stored_state();
+    let asked = ask(work, setup, phase, attempt, observer);
+    work.require_stored_state(&stored)?;
+    let turned = match asked {
         Err(WorkError::Turn(TurnError::Closed(what))) => {
             work.spend(Spending { time: watch.elapsed(), cost: 0 })?;
             return closed(work, what);

@@ -52,6 +52,10 @@ pub enum RunEvent {
     HeadMoved {
         what: String,
     },
+    /// Git settings, hooks, dependencies or files of the test runner were changed.
+    ProtectedChanged {
+        what: String,
+    },
     /// Coverage is required but could not be measured.
     NotMeasured {
         why: String,
@@ -121,6 +125,7 @@ impl RunEvent {
             Self::NoPullRequest => "the end without a pull request",
             Self::ExecutorFailed { .. } => "an executor's failure",
             Self::HeadMoved { .. } => "a moved HEAD",
+            Self::ProtectedChanged { .. } => "a change of something protected",
             Self::NotMeasured { .. } => "a missing measurement",
             Self::Closed { .. } => "a closed pane",
             Self::Spent(_) => "spending",

@@ -18,6 +18,9 @@ impl Run {
             RunEvent::Abort => return Ok(self.enter(RunStage::Aborted)),
             RunEvent::Pause => return Ok(self.pause(PauseReason::Asked)),
             RunEvent::HeadMoved { what } => return Ok(self.pause(PauseReason::HeadMoved { what })),
+            RunEvent::ProtectedChanged { what } => {
+                return Ok(self.pause(PauseReason::Protected { what }));
+            }
             RunEvent::Closed { what } => return Ok(self.pause(PauseReason::Closed { what })),
             RunEvent::Spent(more) => {
                 self.spent = self.spent.and(more);

@@ -17,6 +17,7 @@ impl PauseReason {
             Self::MaxAttempts { .. } => "max_attempts",
             Self::Executor { .. } => "executor",
             Self::HeadMoved { .. } => "head_moved",
+            Self::Protected { .. } => "protected",
             Self::Coverage { .. } => "coverage",
             Self::Closed { .. } => "closed",
             Self::Budget { .. } => "budget",
@@ -42,6 +43,10 @@ impl fmt::Display for PauseReason {
             },
             Self::Executor { why } => write!(f, "The executor failed: {why}"),
             Self::HeadMoved { what } => write!(f, "The branch has moved: {what}"),
+            Self::Protected { what } => write!(
+                f,
+                "Protected from the executor: {what} (undo it, or allow it with --resume --force=protected)"
+            ),
             Self::Coverage { why } => write!(f, "Coverage could not be measured: {why}"),
             Self::Closed { what } => f.write_str(what),
             Self::Budget { what } => write!(f, "The budget is used up: {what}"),

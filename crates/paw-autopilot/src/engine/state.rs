@@ -102,6 +102,10 @@ pub enum PauseReason {
     HeadMoved {
         what: String,
     },
+    /// Git settings, hooks, dependencies or files of the test runner were changed.
+    Protected {
+        what: String,
+    },
     /// Coverage is required but could not be measured.
     Coverage {
         why: String,

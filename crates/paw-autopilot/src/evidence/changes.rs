@@ -1,6 +1,7 @@
 //! Changes in a worktree: since its last commit, and between two moments.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -49,6 +50,40 @@ struct PathStatus {
     oid: Option<String>,
     there: Option<FileMode>,
     here: Option<FileMode>,
+}
+
+/// Changes between two trees or commits, with both contents. Submodules are omitted.
+pub fn between_trees(git: &Git, before: &str, after: &str) -> Result<Vec<FileChange>, GitError> {
+    let options = ["-r", "--raw", "-z", "--no-abbrev", "--no-renames", before, after];
+    let listing = git.plumb(None, ["diff-tree"].into_iter().chain(options))?;
+    let mut fields = listing.split(|byte| *byte == 0);
+    let mut found: Vec<(PathBuf, [Option<String>; 2], [FileMode; 2])> = Vec::new();
+    while let (Some(facts), Some(path)) = (fields.next(), fields.next()) {
+        let facts = String::from_utf8_lossy(facts).into_owned();
+        let words: Vec<&str> = facts.trim_start_matches(':').split(' ').collect();
+        let [was, is, from, to, _] = words[..] else { continue };
+        if was == "160000" || is == "160000" {
+            continue;
+        }
+        let there = |oid: &str| (!oid.bytes().all(|byte| byte == b'0')).then(|| oid.to_owned());
+        let mode = |mode: &str| match mode {
+            "100755" => FileMode::Executable,
+            "120000" => FileMode::Link,
+            _ => FileMode::Plain,
+        };
+        let path = PathBuf::from(OsString::from_vec(path.to_vec()));
+        found.push((path, [there(from), there(to)], [mode(was), mode(is)]));
+    }
+    let oids: Vec<String> = found.iter().flat_map(|(_, oids, _)| oids.iter().flatten().cloned()).collect();
+    let mut texts = git.read_objects(&oids)?.into_iter().map(as_text);
+    let mut changes = Vec::new();
+    for (path, [from, to], [was, is]) in found {
+        let before = from.and_then(|_| texts.next());
+        let after = to.and_then(|_| texts.next());
+        let modes = if before.is_none() { (is, is) } else { (was, is) };
+        changes.push(FileChange { path, before, after, modes });
+    }
+    Ok(changes)
 }
 
 /// Changes between two lists of changes against the same commit.

@@ -1,9 +1,12 @@
 //! Classifies changed files: test, manifest, test configuration, git paw's own file, or production code.
 
 use paw_core::paths::{CheckoutDir, TaskmasterDir};
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use globset::{Glob, GlobMatcher};
+
+use super::FileChange;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SourceKind {
@@ -27,19 +30,32 @@ pub struct FileRules {
     pattern: Option<GlobMatcher>,
     /// The test command of a generic runner.
     line: Option<String>,
+    /// Protected files that the user allowed, each with a digest of its content.
+    allowed: BTreeMap<PathBuf, u64>,
 }
 
 impl FileRules {
     /// Rules with a project's own glob for test files. An invalid glob is ignored.
     pub fn with_pattern(pattern: Option<&str>) -> Self {
         let matcher = pattern.and_then(|pattern| Glob::new(pattern).ok()).map(|glob| glob.compile_matcher());
-        Self { pattern: matcher, line: None }
+        Self { pattern: matcher, ..Self::default() }
     }
 
     /// Adds the test command of a generic runner.
     #[must_use]
     pub fn with_line(self, line: Option<&str>) -> Self {
         Self { line: line.map(str::to_owned), ..self }
+    }
+
+    /// Adds protected files that the user allowed, with the content they had then.
+    #[must_use]
+    pub fn with_allowed(self, allowed: BTreeMap<PathBuf, u64>) -> Self {
+        Self { allowed, ..self }
+    }
+
+    /// Whether the user allowed this change.
+    pub fn allows(&self, change: &FileChange) -> bool {
+        self.allowed.get(&change.path) == Some(&change.digest())
     }
 
     fn is_run_by_line(&self, path: &Path, name: &str) -> bool {

@@ -6,7 +6,9 @@ use std::path::Path;
 use super::changes::between;
 use super::file_kind::{FileRules, SourceKind};
 use super::red::{RedProof, find_missing_tests, owned};
-use super::test_config::changes_test_config;
+use super::runner_files::is_protected;
+use super::runner_names::find_added_name;
+use super::test_code::{normalize, split_tests};
 use super::weakening::find_weakening;
 use super::{FileChange, Objection};
 use crate::runners::{TestOutcome, TestReport, TestRun, TestVerdict};
@@ -39,7 +41,11 @@ pub fn judge_green(
     now: &[FileChange],
     run: &TestRun,
 ) -> Result<GreenProof, Vec<Objection>> {
-    let mut objections = wrong_changes(rules, &between(&red.changes, now));
+    let since = between(&red.changes, now);
+    let mut objections = wrong_changes(rules, &since);
+    if objections.is_empty() && !since.iter().any(|change| changes_production(rules, change)) {
+        objections.push(Objection::NoProductionChanged);
+    }
     objections.extend(judge_run(baseline, red, run));
     let proven = proven(baseline, red, &run.report);
     if objections.is_empty() && proven.is_empty() {
@@ -58,16 +64,48 @@ fn wrong_changes(rules: &FileRules, changes: &[FileChange]) -> Vec<Objection> {
         if let Some(how) = find_weakening(rules, change) {
             objections.push(Objection::Weakened { file: change.path.clone(), how });
         }
+        if let Some(name) = find_added_name(rules, change).filter(|_| is_production(rules, change)) {
+            objections.push(Objection::NamesRunner { file: change.path.clone(), name: name.to_owned() });
+        }
         if rules.kind(&change.path) == SourceKind::TaskFile {
             objections.push(Objection::TaskFileChanged);
         }
     }
-    let harness = changes.iter().filter(|change| changes_test_config(rules, change));
+    let links: Vec<_> = changes
+        .iter()
+        .filter(|change| change.leaves_repository())
+        .map(|change| change.path.clone())
+        .collect();
+    if !links.is_empty() {
+        objections.push(Objection::LinkLeaves { files: links });
+    }
+    let harness = changes.iter().filter(|change| is_protected(rules, change));
     let files: Vec<_> = harness.map(|change| change.path.clone()).collect();
     if !files.is_empty() {
         objections.push(Objection::HarnessChanged { files });
     }
     objections
+}
+
+fn is_production(rules: &FileRules, change: &FileChange) -> bool {
+    rules.kind(&change.path) == SourceKind::Production
+}
+
+/// Whether a change can make a test pass honestly: not a comment, not test code.
+fn changes_production(rules: &FileRules, change: &FileChange) -> bool {
+    let rest = |text: &Option<String>| {
+        let text = text.as_deref().unwrap_or_default();
+        normalize(&change.path, &split_tests(rules, &change.path, text).1)
+    };
+    match rules.kind(&change.path) {
+        SourceKind::Production => {
+            rest(&change.before) != rest(&change.after)
+                || change.before.is_some() != change.after.is_some()
+                || change.modes.0 != change.modes.1
+        }
+        SourceKind::Manifest => true,
+        _ => false,
+    }
 }
 
 fn judge_run(baseline: &TestReport, red: &RedProof, run: &TestRun) -> Vec<Objection> {

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::error_cause::{ErrorCause, classify_error};
 use super::error_locations::locate_error;
 use super::file_kind::{FileRules, SourceKind};
+use super::kept_tests::{NewFailures, find_lost_strength};
+use super::runner_files::changes_runner_file;
 use super::test_code::{is_test_line, normalize, split_tests};
 use super::test_config::{changes_only_test_dependencies, changes_test_config};
 use super::{FileChange, Objection};
@@ -32,6 +34,9 @@ pub struct RedProof {
     /// All changes since the last commit at that moment. Later changes are compared with these, across attempts.
     #[serde(rename = "seen")]
     pub changes: Vec<FileChange>,
+    /// The tree that the tests failed on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
 }
 
 /// Judges RED from the report before, all changes since the last commit, and git paw's own test run.
@@ -45,8 +50,15 @@ pub fn judge_red(
     if !changes.iter().any(|change| changes_tests(rules, change)) {
         objections.push(Objection::NoTestsChanged);
     }
+    let failing = NewFailures::of(baseline, &run.report);
+    objections.extend(changes.iter().filter_map(|change| {
+        let how = find_lost_strength(rules, change, &failing)?;
+        Some(Objection::Weakened { file: change.path.clone(), how })
+    }));
     let found = judge_run(rules, baseline, changes, run);
-    if let Err(objection) = &found {
+    if let Err(objection) = &found
+        && !(*objection == Objection::NothingNew && !objections.is_empty())
+    {
         objections.push(objection.clone());
     }
     match found {
@@ -79,7 +91,12 @@ fn wrong_changes(rules: &FileRules, changes: &[FileChange]) -> Vec<Objection> {
         | SourceKind::OwnFile
         | SourceKind::TaskFile => false,
     });
-    let harness = files(&|change| changes_test_config(rules, change));
+    let harness =
+        files(&|change| changes_test_config(rules, change) || changes_runner_file(rules, change, true));
+    let links = files(&FileChange::leaves_repository);
+    if !links.is_empty() {
+        objections.push(Objection::LinkLeaves { files: links });
+    }
     if !production.is_empty() {
         objections.push(Objection::ProductionChanged { files: production });
     }
@@ -126,7 +143,11 @@ fn judge_run(
         }),
         TestVerdict::NoneRan => Err(Objection::NoTestsRan),
         TestVerdict::BuildFailure => judge_build(rules, baseline, changes, &run.report),
-        TestVerdict::Passed => find_missing_tests(baseline, &run.report).map_or(Ok(RedFinding::Green), Err),
+        TestVerdict::Passed => match find_missing_tests(baseline, &run.report) {
+            Some(gone) => Err(gone),
+            None if has_new_test(baseline, &run.report) => Ok(RedFinding::Green),
+            None => Err(Objection::NothingNew),
+        },
         TestVerdict::Failures => {
             if let Some(gone) = find_missing_tests(baseline, &run.report) {
                 return Err(gone);
@@ -140,6 +161,11 @@ fn judge_run(
             Ok(RedFinding::Tests(new.into_iter().map(str::to_owned).collect()))
         }
     }
+}
+
+/// Whether a test passes that the baseline does not have. Only such a test shows that a behaviour exists already.
+fn has_new_test(baseline: &TestReport, now: &TestReport) -> bool {
+    now.names(TestOutcome::Passed).into_iter().any(|name| baseline.outcome_of(name).is_none())
 }
 
 /// Tests that passed before and did not run now.

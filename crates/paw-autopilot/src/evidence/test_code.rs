@@ -71,7 +71,7 @@ pub fn normalize(path: &Path, text: &str) -> String {
         if is_comment(bare, python) {
             continue;
         }
-        if is_import(bare) {
+        if is_import_line(bare) {
             let open = depth(bare);
             import = (open > 0).then_some(open);
             continue;
@@ -105,7 +105,7 @@ fn is_comment(line: &str, python: bool) -> bool {
     if python { line.starts_with('#') } else { line.starts_with("//") }
 }
 
-fn is_import(line: &str) -> bool {
+pub(super) fn is_import_line(line: &str) -> bool {
     ["use ", "pub use ", "import ", "from ", "extern crate "].iter().any(|word| line.starts_with(word))
         || (line.starts_with("const ") && line.contains("require("))
 }

@@ -10,6 +10,9 @@ use super::test_recipes::{changes_recipes, has_recipes, scripts};
 
 /// Whether a change could make fewer tests run. Dependencies may change.
 pub fn changes_test_config(rules: &FileRules, change: &FileChange) -> bool {
+    if rules.allows(change) {
+        return false;
+    }
     match rules.kind(&change.path) {
         SourceKind::TestConfig => true,
         SourceKind::Manifest => {
@@ -46,7 +49,7 @@ pub fn changes_only_test_dependencies(change: &FileChange) -> bool {
 
 /// The test settings of a manifest.
 fn settings(rules: &FileRules, path: &Path, text: Option<&str>) -> Vec<Value> {
-    const PLACES: [&str; 9] = [
+    const PLACES: [&str; 15] = [
         "/jest",
         "/vitest",
         "/mocha",
@@ -55,7 +58,13 @@ fn settings(rules: &FileRules, path: &Path, text: Option<&str>) -> Vec<Value> {
         "/lib/doctest",
         "/test",
         "/tool/pytest",
-        "/profile/test",
+        "/profile",
+        "/babel",
+        "/patch",
+        "/package/build",
+        "/lib/harness",
+        "/bench",
+        "/tool/coverage",
     ];
     let value = read(path, text.unwrap_or_default());
     let mut settings: Vec<Value> =

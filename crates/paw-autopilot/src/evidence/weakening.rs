@@ -47,16 +47,22 @@ pub fn find_weakening(rules: &FileRules, change: &FileChange) -> Option<String> 
     Some(how(&change.path, &old, &new))
 }
 
+pub(super) fn count_assertions(text: &str) -> usize {
+    ASSERTIONS.iter().map(|word| text.matches(word).count()).sum()
+}
+
+/// A marker that skips tests and was added.
+pub(super) fn find_added_skip(old: &str, new: &str) -> Option<&'static str> {
+    SKIPS.into_iter().find(|word| new.matches(word).count() > old.matches(word).count())
+}
+
 /// Describes the most serious change.
 fn how(path: &Path, old: &str, new: &str) -> String {
-    let count =
-        |text: &str, words: &[&str]| words.iter().map(|word| text.matches(word).count()).sum::<usize>();
-    let skipped = SKIPS.iter().find(|word| new.matches(**word).count() > old.matches(**word).count());
     if normalize(path, new).is_empty() {
         "its tests were deleted".into()
-    } else if let Some(word) = skipped {
+    } else if let Some(word) = find_added_skip(old, new) {
         format!("'{word}' was added")
-    } else if count(new, &ASSERTIONS) < count(old, &ASSERTIONS) {
+    } else if count_assertions(new) < count_assertions(old) {
         "assertions were removed".into()
     } else {
         "they were changed after they had failed".into()

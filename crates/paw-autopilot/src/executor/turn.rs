@@ -154,7 +154,7 @@ impl Executor {
                 )
             }
         };
-        command
+        without_push(command)
             // A process with this identity cannot approve anything for the user.
             .env("GIT_PAW_AGENT_ID", "autopilot")
             .env("PAW_TASK", &assignment.task)
@@ -162,6 +162,16 @@ impl Executor {
             .env("PAW_PHASE", &assignment.phase)
             .env("PAW_ATTEMPT", assignment.attempt.to_string())
     }
+}
+
+/// Makes `git push` fail for the executor: git finds no program for this address. What gets past it is detected.
+fn without_push(command: Command) -> Command {
+    let known =
+        std::env::var("GIT_CONFIG_COUNT").ok().and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
+    command
+        .env("GIT_CONFIG_COUNT", (known + 1).to_string())
+        .env(format!("GIT_CONFIG_KEY_{known}"), "url.autopilot-does-not-push:.pushInsteadOf")
+        .env(format!("GIT_CONFIG_VALUE_{known}"), "")
 }
 
 fn handle_event(event: &TurnEvent, text: &mut String, on_text: &mut dyn FnMut(&str)) {

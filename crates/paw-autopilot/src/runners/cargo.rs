@@ -168,8 +168,8 @@ fn label(line: &str) -> Option<BinaryLabel> {
 struct BinaryOutput<'a> {
     results: Vec<(&'a str, TestOutcome)>,
     messages: Vec<(&'a str, String)>,
-    /// The number of failures in its summary line.
-    failures: usize,
+    /// The number of failures in its summary line; `None` if the binary ended before it.
+    failures: Option<usize>,
 }
 
 impl BinaryOutput<'_> {
@@ -186,9 +186,16 @@ impl BinaryOutput<'_> {
             .collect();
         // A test that prints to stdout directly can hide a result, but not change the count.
         let named = self.results.iter().filter(|(_, outcome)| *outcome == TestOutcome::Failed).count();
-        if self.failures > named {
-            let hidden = format!("{}::({} more failures)", label.name, self.failures - named);
-            cases.push(TestCase::new(hidden, TestOutcome::Failed));
+        match self.failures {
+            Some(failures) if failures > named => {
+                let hidden = format!("{}::({} more failures)", label.name, failures - named);
+                cases.push(TestCase::new(hidden, TestOutcome::Failed));
+            }
+            Some(_) => {}
+            None => {
+                let early = format!("{}::(ended before its summary)", label.name);
+                cases.push(TestCase::new(early, TestOutcome::Failed));
+            }
         }
         cases
     }
@@ -210,7 +217,7 @@ fn blocks(stdout: &str) -> Vec<BinaryOutput<'_>> {
         match section {
             OutputSection::Outside => {}
             _ if line.starts_with("test result: ") => {
-                block.failures = failures_of(line);
+                block.failures = Some(failures_of(line));
                 section = OutputSection::Outside;
             }
             OutputSection::Results => {

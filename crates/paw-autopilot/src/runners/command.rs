@@ -97,8 +97,10 @@ pub struct RunnerOutput {
     pub exit: Exit,
     pub stdout: String,
     pub stderr: String,
-    /// The report file, if it wrote one.
+    /// The report, if it wrote one. Read while it is written.
     pub report: Option<String>,
+    /// Another program put a file in the place of the report.
+    pub replaced: bool,
     /// The project's directory, to make paths relative.
     pub root: PathBuf,
 }
@@ -130,7 +132,14 @@ impl RunnerOutput {
     /// Sample output of a runner in `/app`.
     pub(super) fn with(code: i32) -> Self {
         let exit = Exit::Code(code);
-        Self { exit, stdout: String::new(), stderr: String::new(), report: None, root: "/app".into() }
+        Self {
+            exit,
+            stdout: String::new(),
+            stderr: String::new(),
+            report: None,
+            replaced: false,
+            root: "/app".into(),
+        }
     }
 
     #[must_use]

@@ -56,8 +56,14 @@ mod tests {
     #[test]
     fn generic_runner_treats_the_suite_as_one_test() {
         let verdict = |exit| {
-            let run_output =
-                RunnerOutput { exit, stdout: "x".into(), stderr: "y".into(), report: None, root: "/".into() };
+            let run_output = RunnerOutput {
+                exit,
+                stdout: "x".into(),
+                stderr: "y".into(),
+                report: None,
+                replaced: false,
+                root: "/".into(),
+            };
             judge(exit, &Generic { line: "make check".into() }.read(&run_output), None)
         };
         assert_eq!(verdict(Exit::Code(0)), TestVerdict::Passed);

@@ -87,6 +87,10 @@ fn is_pattern(file: &Path) -> bool {
 }
 
 fn read_record(record: &Value, run_output: &RunnerOutput, report: &mut TestReport) {
+    // The last record, even if there are no tests.
+    if record["end"] == true {
+        return;
+    }
     let name = record["name"].as_str().unwrap_or_default();
     let file = record["file"].as_str().map(|file| run_output.relative(file));
     let message = record["message"].as_str().unwrap_or_default();

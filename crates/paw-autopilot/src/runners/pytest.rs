@@ -7,7 +7,7 @@ use super::conventions::RunnerConventions;
 use super::coverage_tools::{self, CoverageRun, CoverageTools};
 use super::junit::{self, JunitDialect};
 use super::no_report::report_from_output;
-use super::report::TestReport;
+use super::report::{TestOutcome, TestReport};
 use super::{TestRunner, TestSelection, files_of};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,13 @@ impl TestRunner for Pytest {
         if run_output.report.is_none() {
             return report_from_output(run_output);
         }
-        junit::read(run_output, &DIALECT)
+        let report = junit::read(run_output, &DIALECT);
+        let failed = failed_in_summary(&run_output.stdout).unwrap_or(0);
+        // A subtest is a failure of its own in the output, but not in the report.
+        if failed > 0 && report.count(TestOutcome::Failed) == 0 {
+            return TestReport::unreadable(format!("{failed} tests failed, but the report has no failure"));
+        }
+        report
     }
 
     fn coverage(&self, tools: &CoverageTools<'_>) -> Result<CoverageRun, String> {
@@ -66,6 +72,17 @@ impl TestRunner for Pytest {
     fn none_ran_code(&self) -> Option<i32> {
         Some(5)
     }
+}
+
+/// `1 failed, 2 passed in 0.03s`, the last line of the output.
+fn failed_in_summary(stdout: &str) -> Option<usize> {
+    let summary = stdout
+        .lines()
+        .rev()
+        .find(|line| line.contains(" in ") && line.contains("passed") | line.contains("failed"))?;
+    let words: Vec<&str> = summary.split([' ', ',', '=']).filter(|word| !word.is_empty()).collect();
+    let at = words.iter().position(|word| *word == "failed")?;
+    words.get(at.checked_sub(1)?)?.parse().ok()
 }
 
 const DIALECT: JunitDialect = JunitDialect {
@@ -98,7 +115,6 @@ const DIALECT: JunitDialect = JunitDialect {
 mod tests {
     use std::path::Path;
 
-    use super::super::report::TestOutcome;
     use super::*;
 
     const REPORT: &str = r#"<?xml version="1.0" encoding="utf-8"?><testsuites><testsuite name="pytest" errors="2" failures="1" skipped="1" tests="6">
@@ -131,6 +147,17 @@ E   ModuleNotFoundError: No module named 'missing'</error></testcase>
         );
         assert_eq!(report.broken.len(), 1);
         assert_eq!(report.broken[0].places[0].file, Path::new("tests/test_b.py"));
+    }
+
+    #[test]
+    fn pytest_report_with_fewer_failures_than_the_output_is_unreadable() {
+        let all_passed = "<testsuites><testsuite><testcase classname=\"test_a\" name=\"test_x\" file=\"test_a.py\"/></testsuite></testsuites>";
+        let read = |output: &str| {
+            let output = RunnerOutput::with(0).stdout(output).report(all_passed);
+            Pytest { python: "python3".into() }.read(&output).unreadable.is_some()
+        };
+        assert!(read("F\n1 failed in 0.01s\n") && read("=== 2 failed, 1 passed in 1.20s ===\n"));
+        assert!(!read(".\n1 passed in 0.01s\n") && !read(""));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use paw_core::text::strip_terminal_codes;
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::clock::Stopwatch;
-use paw_host::files::{self, Access, FileError};
+use paw_host::files::{self, Access, FileError, NamedPipe, PipeContent};
 use paw_host::process::{Command, Exit, ProcessError, Stream};
 use paw_worktree::{RunSandbox, RunSandboxError};
 use tempfile::TempDir;
@@ -98,14 +98,37 @@ pub struct TestRun {
     pub output: String,
 }
 
+/// Where tests run.
+#[derive(Debug, Clone, Copy)]
+pub struct TestPlace<'a> {
+    pub root: &'a Path,
+    /// Set in addition to the usual environment, or instead of it.
+    pub variables: &'a [(String, String)],
+    /// `None` protects the repository of `root`.
+    pub sandbox: Option<&'a RunSandbox>,
+}
+
+impl<'a> From<&'a Path> for TestPlace<'a> {
+    fn from(root: &'a Path) -> Self {
+        Self { root, variables: &[], sandbox: None }
+    }
+}
+
+impl<'a> From<&'a PathBuf> for TestPlace<'a> {
+    fn from(root: &'a PathBuf) -> Self {
+        root.as_path().into()
+    }
+}
+
 /// Runs tests once. Every process carries `mark`, so that it can be found after a crash.
-pub fn run(
+pub fn run<'a>(
     mark: Option<&str>,
     adapter: &dyn TestRunner,
-    root: &Path,
+    place: impl Into<TestPlace<'a>>,
     which: &TestSelection,
     limits: TestLimits,
 ) -> Result<TestRun, TestRunError> {
+    let root = place.into();
     let watch = Stopwatch::start();
     if let Some(build) = adapter.build() {
         let (run_output, command) = call(mark, &build, root, limits)?;
@@ -116,18 +139,23 @@ pub fn run(
         }
     }
     let (run_output, command) = call(mark, &adapter.call(which), root, limits)?;
-    let report = adapter.read(&run_output);
+    let report = if run_output.replaced {
+        TestReport::unreadable("another program replaced the report")
+    } else {
+        adapter.read(&run_output)
+    };
     Ok(finished(command, &run_output, report, adapter, watch.elapsed()))
 }
 
 /// Runs tests and reruns failed ones. A test that passes in the rerun is flaky and counts as passed.
-pub fn run_twice(
+pub fn run_twice<'a>(
     mark: Option<&str>,
     adapter: &dyn TestRunner,
-    root: &Path,
+    place: impl Into<TestPlace<'a>>,
     which: &TestSelection,
     limits: TestLimits,
 ) -> Result<TestRun, TestRunError> {
+    let root = place.into();
     let first = run(mark, adapter, root, which, limits)?;
     if first.verdict != TestVerdict::Failures {
         return Ok(first);
@@ -170,23 +198,23 @@ fn tail(output: &str) -> String {
 fn call(
     mark: Option<&str>,
     call: &RunnerCommand,
-    root: &Path,
+    at: TestPlace<'_>,
     limits: TestLimits,
 ) -> Result<(RunnerOutput, String), TestRunError> {
-    let (run_output, command, place) = call_in_place(mark, call, root, limits)?;
-    let report = load_report(&report_file(place.path()), limits.output);
-    Ok((RunnerOutput { report, ..run_output }, command))
+    let (run_output, command, place) = call_in_place(mark, call, at, limits, true)?;
+    drop(place);
+    Ok((run_output, command))
 }
 
 /// Runs the tests once more to measure coverage. Returns the reports. The exit code does not count: the tests are
 /// judged by another run.
-pub fn measure(
+pub fn measure<'a>(
     mark: Option<&str>,
     coverage: &CoverageRun,
-    root: &Path,
+    place: impl Into<TestPlace<'a>>,
     limits: TestLimits,
 ) -> Result<Result<Vec<String>, String>, TestRunError> {
-    let (run_output, command, place) = call_in_place(mark, &coverage.command, root, limits)?;
+    let (run_output, command, place) = call_in_place(mark, &coverage.command, place.into(), limits, false)?;
     let files = ["lcov.info", "coverage-summary.json"].map(|name| report_dir(place.path()).join(name));
     let files = [report_file(place.path())].into_iter().chain(files);
     let reports: Vec<String> = files.filter_map(|file| load_report(&file, limits.output)).collect();
@@ -197,13 +225,15 @@ pub fn measure(
     Ok(Ok(reports))
 }
 
-/// Runs a command with a directory for its reports.
+/// Runs a command with a directory for its reports. `piped`: its report is read while it is written.
 fn call_in_place(
     mark: Option<&str>,
     call: &RunnerCommand,
-    root: &Path,
+    at: TestPlace<'_>,
     limits: TestLimits,
+    piped: bool,
 ) -> Result<(RunnerOutput, String, TempDir), TestRunError> {
+    let root = at.root;
     let place = tempfile::Builder::new().prefix("git-paw-tests-").tempdir().map_err(|source| FileError {
         action: "create",
         path: std::env::temp_dir(),
@@ -213,11 +243,21 @@ fn call_in_place(
     for (name, text) in call.scripts() {
         files::write_atomic(&place.path().join(name), text.as_bytes(), Access::Usual)?;
     }
-    let sandbox = RunSandbox::find(root)?;
-    let command = sandbox.apply(with_harmless_environment(call.command(root, place.path()), root));
+    let found = if at.sandbox.is_none() { Some(RunSandbox::find(root)?) } else { None };
+    let own_sandbox = RunSandbox::off(root);
+    let sandbox = at.sandbox.or(found.as_ref()).unwrap_or(&own_sandbox);
+    let command = with_harmless_environment(call.command(root, place.path()), root);
+    let command = at.variables.iter().fold(command, |command, (name, value)| command.env(name, value));
+    let command = sandbox.apply(command);
+    let pipe = if piped { Some(NamedPipe::create(&report_file(place.path()), limits.output)?) } else { None };
     // The name of the temporary directory is unique, so it marks the processes of this run.
     let own = place.path().file_name().unwrap_or_default().to_string_lossy();
     let (exit, stdout, stderr) = follow(&command, mark.unwrap_or(&own), limits)?;
+    let (report, replaced) = match pipe.map(NamedPipe::finish).transpose()? {
+        None | Some(PipeContent::Nothing) => (None, false),
+        Some(PipeContent::Bytes(bytes)) => (Some(String::from_utf8_lossy(&bytes).into_owned()), false),
+        Some(PipeContent::Replaced) => (None, true),
+    };
     let words = |bytes: Vec<u8>| strip_terminal_codes(&String::from_utf8_lossy(&bytes)).into_owned();
     let (stdout, mut stderr) = (words(stdout), words(stderr));
     if !exit.success()
@@ -225,7 +265,7 @@ fn call_in_place(
     {
         stderr.push_str(&format!("{note}\n"));
     }
-    let run_output = RunnerOutput { exit, stdout, stderr, report: None, root: root.into() };
+    let run_output = RunnerOutput { exit, stdout, stderr, report, replaced, root: root.into() };
     Ok((run_output, command.to_string(), place))
 }
 

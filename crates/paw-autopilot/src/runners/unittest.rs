@@ -50,15 +50,24 @@ impl TestRunner for Unittest {
     fn read(&self, run_output: &RunnerOutput) -> TestReport {
         let Some(text) = &run_output.report else { return TestReport::unreadable(run_output.output()) };
         let mut report = TestReport::default();
-        for record in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
-            let (name, message) = (words(&record, "name"), words(&record, "message"));
+        let records: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        // A test that ends the process, or code that writes results of its own.
+        let Some((Some(end), records)) = records.split_last().map(|(end, rest)| (end["end"].as_u64(), rest))
+        else {
+            return TestReport::unreadable(format!("the report is not complete\n{}", run_output.output()));
+        };
+        if end != records.len() as u64 {
+            return TestReport::unreadable("the report has more or fewer results than tests ran");
+        }
+        for record in records {
+            let (name, message) = (words(record, "name"), words(record, "message"));
             if record["loading"] == true {
                 report
                     .broken
                     .push(BuildProblem::new(message, find_locations(message, &run_output.root, |_| false)));
                 continue;
             }
-            let outcome = match words(&record, "outcome") {
+            let outcome = match words(record, "outcome") {
                 "passed" => TestOutcome::Passed,
                 "skipped" => TestOutcome::Skipped,
                 _ => TestOutcome::Failed,

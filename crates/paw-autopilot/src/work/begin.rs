@@ -9,6 +9,7 @@ use serde_json::json;
 use super::allowed;
 use super::head::current_head;
 use super::options::{Relaxation, RunOptions};
+use super::proof::ProofCheckout;
 use super::snapshot::{ChangeSnapshot, write_gitignores};
 use super::{ActiveRun, ApprovalCheck, PauseRequest, ProjectContext, RunNotes, RunPlan, WorkError};
 use crate::artifacts::RunDir;
@@ -31,8 +32,6 @@ impl ActiveRun {
         if !problems.is_empty() {
             return Err(WorkError::NotReady(problems));
         }
-        let tester = context.tester(options.runner.as_deref(), approves)?;
-        context.rules = std::mem::take(&mut context.rules).with_line(tester.line());
         let lock = take_lock(&context)?;
         give_up_unfinished(&context, &options)?;
         PauseRequest::of(&context.project).forget();
@@ -42,6 +41,11 @@ impl ActiveRun {
             .iter()
             .map(|path| context.shown(path))
             .collect();
+        let checkout = ProofCheckout::create(&context)?;
+        let tester = context
+            .tester(&checkout, options.runner.as_deref(), approves)
+            .inspect_err(|_| ProofCheckout::remove(&context))?;
+        context.rules = std::mem::take(&mut context.rules).with_line(tester.line());
         let began = clock::now();
         let dir = RunDir::create(&context.project, began)?;
         write_gitignores(&context)?;
@@ -51,10 +55,11 @@ impl ActiveRun {
             base: current_head(&context.git)?.1,
             relaxed: allowed::of_options(&context, &options, &foreign_changes),
             dirty: !foreign_changes.is_empty(),
+            seed: checkout.seed().clone(),
             options,
             ..RunNotes::default()
         };
-        let mut work = Self::new(context, dir, (run, notes), tester, lock, TestReport::default());
+        let mut work = Self::new(context, dir, (run, notes), (checkout, tester), lock, TestReport::default());
         work.save()?;
         work.preflight()?;
         if work.run.stage == RunStage::Branch {
@@ -65,7 +70,8 @@ impl ActiveRun {
 
     /// Runs the suite before any change. A suite that hangs or does not build cannot prove anything later.
     pub(super) fn preflight(&mut self) -> Result<(), WorkError> {
-        let run = self.tester.run()?;
+        let head = self.context.git.tree_of("HEAD")?;
+        let run = self.test_tree(&head, super::Tester::run)?;
         let details = json!({"testCmd": self.tester.name(), "gitClean": !self.notes.dirty});
         match unusable(&run, self.tester.limit().as_secs()) {
             None => {
@@ -114,6 +120,8 @@ impl ActiveRun {
             self.set_status(&item, &TaskStatus::InProgress)?;
             self.notes.before = ChangeSnapshot::take(&self.context)?;
             self.tested = Some(self.notes.before.clone());
+            self.tested_tree = None;
+            self.take_guard()?;
             self.notes.objections.clear();
             self.notes.failing.clear();
             self.notes.proven = false;

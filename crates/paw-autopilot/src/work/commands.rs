@@ -55,14 +55,19 @@ const PLACES: [&str; 11] = [
 /// Output lines shown when a command fails.
 const LAST_WORDS: usize = 5;
 
-/// Runs a shell command in a sandbox, without secrets in its environment. Returns the last output lines if it fails.
+/// Runs a shell command in this sandbox, else in that of `root`, without secrets in its environment. Returns the last output lines if it fails.
 pub(super) fn run_line(
     line: &str,
     root: &Path,
+    sandbox: Option<&RunSandbox>,
     mark: &str,
     limit: Duration,
 ) -> Result<Result<(), String>, WorkError> {
-    let sandbox = RunSandbox::find(root).map_err(TestRunError::from)?;
+    let found = match sandbox {
+        Some(given) => given.clone(),
+        None => RunSandbox::find(root).map_err(TestRunError::from)?,
+    };
+    let sandbox = &found;
     let command = sandbox.apply(Command::new("sh").args(["-c", line]).dir(root).harmless_environment());
     let mut denied = sandbox.denied_paths();
     let mut last: VecDeque<String> = VecDeque::new();

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::head::current_head;
-use super::snapshot::{ChangeSnapshot, is_run_file};
+use super::snapshot::is_run_file;
 use super::{ActiveRun, WorkError};
-use crate::engine::{RunEvent, RunStage};
+use crate::engine::{RunEvent, RunStage, StepOutcome};
 use crate::evidence::FileChange;
 use crate::message::CommitMessage;
 use crate::scope::scope;
@@ -37,24 +37,19 @@ impl ActiveRun {
         &mut self,
         message: Option<&str>,
     ) -> Result<Result<SubtaskCommit, CommitRefusal>, WorkError> {
-        let mut now = ChangeSnapshot::take(&self.context)?;
-        let spoilt = matches!(self.run.stage, RunStage::Commit { .. }) && self.tested.as_ref() != Some(&now);
+        let (mut now, mut tree) = self.take_tree()?;
+        let spoilt =
+            matches!(self.run.stage, RunStage::Commit { .. }) && self.tested_tree.as_ref() != Some(&tree);
         if spoilt || (self.notes.proven && matches!(self.run.stage, RunStage::Green { .. })) {
             self.run = self.run.checkpoint();
             self.complete()?;
             if !matches!(self.run.stage, RunStage::Commit { .. }) {
                 return Err(WorkError::NotProven(self.notes.objections.clone()));
             }
-            // A file that changed meanwhile is no longer proven; new untracked files are not committed.
-            let again = ChangeSnapshot::take(&self.context)?;
             now = self.tested.clone().unwrap_or(now);
-            if let Some(path) = now.find_invalidating_change(&again, &self.context.rules) {
-                let why = format!("{} was changed while it was tested", path.display());
-                self.apply(RunEvent::CommitRefused { why: why.clone() })?;
-                return Ok(Err(CommitRefusal { why }));
-            }
+            tree = self.tested_tree.clone().unwrap_or(tree);
         }
-        let RunStage::Commit { step, green, .. } = self.run.stage.clone() else {
+        let RunStage::Commit { step, red, green } = self.run.stage.clone() else {
             return Err(match &self.run.stage {
                 RunStage::Paused { reason, .. } => WorkError::Paused(reason.to_string()),
                 other => WorkError::NotNow { wanted: "commit", stage: other.name() },
@@ -68,6 +63,10 @@ impl ActiveRun {
         let made = self.paths(&changes).map_err(|error| error.to_string());
         let made = made.and_then(|paths| self.commit_with_record(&paths, &text));
         self.notes.committing = None;
+        let made = match made {
+            Ok(()) => self.verify_commit(&tree, &red)?,
+            refused => refused,
+        };
         let (branch, sha) = current_head(&self.context.git)?;
         let subject = text.lines().next().unwrap_or_default().to_owned();
         if let Err(why) = made {
@@ -78,6 +77,7 @@ impl ActiveRun {
             self.apply(RunEvent::CommitRefused { why: why.clone() })?;
             return Ok(Err(CommitRefusal { why }));
         }
+        self.notes.proven_tests.extend(green.proven().iter().cloned());
         if let Some(green) = self.notes.green.take() {
             self.set_baseline(green)?;
         }
@@ -88,6 +88,7 @@ impl ActiveRun {
             "commit",
             json!({"subtask": item.to_string(), "status": "ok", "sha": short, "message": subject}),
         )?;
+        self.take_guard()?;
         self.begin_step()?;
         Ok(Ok(SubtaskCommit { sha, subject, subtask: item }))
     }
@@ -178,13 +179,17 @@ impl ActiveRun {
 
     /// Marks the subtask as done. The last commit marks the task as done, or as in review if a pull request follows.
     fn finish_statuses(&self, step: usize) -> Result<(), WorkError> {
-        self.set_status(&self.run.steps[step].id, &TaskStatus::Done)?;
+        // Subtasks that needed no commit wait for the next one that is proven.
+        let waiting = self.run.steps.iter().filter(|step| step.outcome == StepOutcome::AlreadyImplemented);
+        for done in waiting.chain([&self.run.steps[step]]) {
+            self.set_status(&done.id, &TaskStatus::Done)?;
+        }
         let last = self
             .run
             .steps
             .iter()
             .enumerate()
-            .all(|(at, other)| at == step || other.outcome != crate::engine::StepOutcome::Open);
+            .all(|(at, other)| at == step || other.outcome != StepOutcome::Open);
         if last && self.run.request.push && self.run.request.pull_request {
             self.set_status(&ItemId::Task(self.run.request.task.clone()), &TaskStatus::Review)?;
         }

@@ -7,7 +7,9 @@ use super::record::last_error;
 use super::snapshot::ChangeSnapshot;
 use super::{ActiveRun, WorkError};
 use crate::engine::{PauseReason, RunEvent, RunStage};
-use crate::evidence::{FileChange, Objection, RedJudgement, SourceKind, judge_green, judge_red};
+use crate::evidence::{
+    FileChange, Objection, RedJudgement, RedProof, SourceKind, changed_dependencies, judge_green, judge_red,
+};
 use crate::runners::{TestCase, TestOutcome, TestReport, TestRun};
 use crate::tasks::{ItemId, TaskStatus};
 
@@ -49,7 +51,9 @@ pub(super) struct PhaseAttempt {
     /// The baseline of a targeted run; `None` if the whole suite ran.
     pub(super) baseline: Option<TestReport>,
     changes: Vec<FileChange>,
-    /// A file that changed while the tests ran, which makes the result invalid.
+    /// What would be committed, and what the tests ran on.
+    tree: String,
+    /// Why the result is invalid.
     disturbed: Option<Objection>,
 }
 
@@ -59,9 +63,6 @@ impl PhaseAttempt {
         self.baseline.as_ref().unwrap_or(&work.baseline)
     }
 }
-
-/// A test run with its baseline, the worktree it tested, and the objection if a file changed meanwhile.
-type TestedSnapshot = ((TestRun, Option<TestReport>), ChangeSnapshot, Option<Objection>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PhaseJudgement {
@@ -84,11 +85,12 @@ impl ActiveRun {
         };
         self.require_unmoved_head()?;
         let subtask = self.run.steps[step].id.clone();
-        let (tests, snapshot, disturbed) = self.run_tests(phase)?;
-        let (tests, baseline) = tests;
+        let (snapshot, tree) = self.take_tree()?;
         let changes = self.notes.before.changes_until(&snapshot);
+        let ((tests, baseline), disturbed) = self.run_tests(phase, &changes, &tree)?;
         self.tested = Some(snapshot);
-        let attempt = PhaseAttempt { phase, subtask, number, tests, baseline, changes, disturbed };
+        self.tested_tree = Some(tree.clone());
+        let attempt = PhaseAttempt { phase, subtask, number, tests, baseline, changes, tree, disturbed };
         let (judgement, unmeasured) = match phase {
             TddPhase::Red => (self.judge_red(&attempt)?, None),
             TddPhase::Green => self.judge_green(&attempt)?,
@@ -96,8 +98,10 @@ impl ActiveRun {
         let PhaseAttempt { subtask, tests, changes, .. } = attempt;
         let files = written(self, &changes, phase);
         if judgement == (PhaseJudgement::AlreadyGreen { settled: true }) {
-            // The new tests become part of the next commit.
-            self.set_status(&subtask, &TaskStatus::Done)?;
+            // The new tests become part of the next commit, and so does the status.
+            if self.has_proof() {
+                self.set_status(&subtask, &TaskStatus::Done)?;
+            }
             self.set_baseline(tests.report.clone())?;
             let before = std::mem::take(&mut self.notes.before);
             self.begin_step()?;
@@ -107,37 +111,6 @@ impl ActiveRun {
         self.log_pause()?;
         let unmeasured = unmeasured.filter(|_| !std::mem::replace(&mut self.notes.reported_unmeasured, true));
         Ok(AttemptResult { phase, subtask, attempt: number, judgement, files, tests, unmeasured })
-    }
-
-    /// Runs the tests of the subtask, then the whole suite unless they refute the attempt already.
-    fn run_phase(
-        &mut self,
-        phase: TddPhase,
-        now: &ChangeSnapshot,
-    ) -> Result<(TestRun, Option<TestReport>), WorkError> {
-        if let Some(targeted) = self.find_refutation(phase, &self.notes.before.changes_until(now))? {
-            return Ok((targeted.tests, Some(targeted.baseline)));
-        }
-        self.check_pause()?;
-        Ok((self.tester.run()?, None))
-    }
-
-    /// Runs the tests, and repeats them once if a file changed meanwhile.
-    fn run_tests(&mut self, phase: TddPhase) -> Result<TestedSnapshot, WorkError> {
-        let mut before = ChangeSnapshot::take(&self.context)?;
-        let mut is_second = false;
-        loop {
-            let tests = self.run_phase(phase, &before)?;
-            self.check_pause()?;
-            let snapshot = ChangeSnapshot::take(&self.context)?;
-            match before.find_invalidating_change(&snapshot, &self.context.rules) {
-                Some(_) if !is_second => (before, is_second) = (snapshot, true),
-                disturbed => {
-                    let objection = disturbed.map(|file| Objection::ChangedWhileTested { file });
-                    return Ok((tests, snapshot, objection));
-                }
-            }
-        }
     }
 
     /// The worktree when the tests last ran.
@@ -158,6 +131,16 @@ impl ActiveRun {
             Some(objection) => RedJudgement::Refused(vec![objection.clone()]),
             None => judge_red(&self.context.rules, attempt.baseline(self), &attempt.changes, &attempt.tests),
         };
+        let red = match red {
+            RedJudgement::Proven(proof) => {
+                RedJudgement::Proven(RedProof { tree: Some(attempt.tree.clone()), ..proof })
+            }
+            RedJudgement::Refused(mut objections) => {
+                objections.extend(changed_dependencies(&attempt.changes));
+                RedJudgement::Refused(objections)
+            }
+            other @ RedJudgement::AlreadyGreen => other,
+        };
         let judgement = match &red {
             RedJudgement::Proven(_) => PhaseJudgement::Proven,
             RedJudgement::AlreadyGreen => PhaseJudgement::AlreadyGreen { settled: passed_at_once },
@@ -171,13 +154,19 @@ impl ActiveRun {
 
     fn judge_green(&mut self, attempt: &PhaseAttempt) -> Result<(PhaseJudgement, Option<String>), WorkError> {
         let PhaseAttempt { tests, changes, .. } = attempt;
-        let RunStage::Green { red, .. } = &self.run.stage else {
+        let RunStage::Green { red, .. } = self.run.stage.clone() else {
             return Err(WorkError::NotNow { wanted: "judge code", stage: self.run.stage.name() });
         };
         let mut judged = match &attempt.disturbed {
             Some(objection) => Err(vec![objection.clone()]),
-            None => judge_green(&self.context.rules, attempt.baseline(self), red, changes, tests),
+            None => judge_green(&self.context.rules, attempt.baseline(self), &red, changes, tests),
         };
+        if let Ok(green) = &judged
+            && let Some(objection) = self.recheck(&red, green, tests, &attempt.tree)?
+        {
+            judged = Err(vec![objection]);
+        }
+        self.check_pause()?;
         let measured =
             if judged.is_ok() { self.measure_coverage(changes)? } else { SubtaskCoverage::default() };
         self.check_pause()?;
@@ -188,6 +177,9 @@ impl ActiveRun {
         }
         if let Some(objection) = measured.objection {
             judged = Err(vec![objection]);
+        }
+        if let Err(objections) = &mut judged {
+            objections.extend(changed_dependencies(changes));
         }
         let judgement = match &judged {
             Ok(_) => PhaseJudgement::Proven,

@@ -4,16 +4,21 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use paw_core::paths::DataDir;
 use paw_host::clock;
+use paw_host::config::load_config;
+use paw_host::files::Dirs;
 use paw_host::git::{Git, Repo};
 use paw_host::locks::ExcludeLock;
 use paw_host::trust::TrustSubject;
+use paw_worktree::RunSandbox;
 
+use super::proof::{ProofCheckout, moved_variables};
 use super::{ApprovalCheck, WorkError};
 use crate::evidence::FileRules;
 use crate::runners::detect::{DetectedRunner, detect, load_facts};
-use crate::runners::run::{measure, run, run_twice};
-use crate::runners::{CoverageRun, TestLimits, TestRun, TestRunner, TestSelection};
+use crate::runners::run::{TestPlace, measure, run as run_once, run_twice};
+use crate::runners::{CoverageRun, TestLimits, TestRun, TestRunError, TestRunner, TestSelection};
 use crate::tasks::{ProjectSettings, TagName, TaskProject};
 
 #[derive(Debug, Clone)]
@@ -26,6 +31,7 @@ pub struct ProjectContext {
     pub settings: ProjectSettings,
     pub rules: FileRules,
     pub search_path: OsString,
+    pub data: DataDir,
 }
 
 impl ProjectContext {
@@ -37,7 +43,8 @@ impl ProjectContext {
         let settings = project.load_settings()?;
         let rules = FileRules::with_pattern(settings.test_pattern.as_deref());
         let search_path = search_path.to_os_string();
-        Ok(Self { repo, git: Git::at(&top), top, project, settings, rules, search_path })
+        let data = Dirs::from_env()?.data().clone();
+        Ok(Self { repo, git: Git::at(&top), top, project, settings, rules, search_path, data })
     }
 
     /// A path relative to the project, if it is inside it.
@@ -82,10 +89,18 @@ impl ProjectContext {
         &self,
         requested: Option<&str>,
     ) -> Result<(DetectedRunner, Option<TrustSubject>), WorkError> {
+        self.detect_in(&self.project.root, requested)
+    }
+
+    fn detect_in(
+        &self,
+        root: &Path,
+        requested: Option<&str>,
+    ) -> Result<(DetectedRunner, Option<TrustSubject>), WorkError> {
         let requested = requested.filter(|requested| *requested != "auto");
         let wanted = requested.or(self.settings.runner.as_deref());
-        let facts = load_facts(&self.project.root, &self.search_path, wanted);
-        let detected = detect(&facts, &self.project.root, wanted)?;
+        let facts = load_facts(root, &self.search_path, wanted);
+        let detected = detect(&facts, root, wanted)?;
         // A command the user typed is trusted; a command from the project's files is not.
         let foreign_changes = detected.needs_trust && requested.is_none();
         let subject =
@@ -93,9 +108,21 @@ impl ProjectContext {
         Ok((detected, subject))
     }
 
-    /// Finds the test runner and checks that it is approved.
-    pub fn tester(&self, requested: Option<&str>, approves: ApprovalCheck<'_>) -> Result<Tester, WorkError> {
-        let (detected, subject) = self.detect(requested)?;
+    /// The sandbox of runs in the checkout.
+    fn sandbox(&self, checkout: &Path) -> Result<RunSandbox, WorkError> {
+        let config = load_config(&self.repo.root, None)?;
+        let opened = RunSandbox::open(config.sandbox.runs, &self.repo, checkout);
+        Ok(opened.map_err(TestRunError::from)?)
+    }
+
+    /// Finds the test runner in the checkout, where no executor can replace it, and checks that it is approved.
+    pub(super) fn tester(
+        &self,
+        checkout: &ProofCheckout,
+        requested: Option<&str>,
+        approves: ApprovalCheck<'_>,
+    ) -> Result<Tester, WorkError> {
+        let (detected, subject) = self.detect_in(checkout.root(), requested)?;
         if let Some(subject) = subject
             && !approves(&subject)?
         {
@@ -103,7 +130,9 @@ impl ProjectContext {
         }
         Ok(Tester {
             adapter: detected.adapter,
-            root: self.project.root.clone(),
+            root: checkout.root().to_path_buf(),
+            variables: moved_variables(&self.top, checkout.dir()),
+            sandbox: self.sandbox(checkout.dir())?,
             limits: TestLimits::of(self.settings.test_timeout),
             mark: None,
         })
@@ -122,7 +151,11 @@ fn escaped(path: &Path) -> String {
 #[derive(Debug)]
 pub struct Tester {
     adapter: Box<dyn TestRunner>,
+    /// The project in the checkout.
     root: PathBuf,
+    variables: Vec<(String, String)>,
+    /// Protects the repository of the worktree, not the checkout's own.
+    sandbox: RunSandbox,
     limits: TestLimits,
     /// The mark of every process it starts.
     mark: Option<String>,
@@ -147,13 +180,17 @@ impl Tester {
         self.limits.time
     }
 
+    pub(super) fn sandbox(&self) -> &RunSandbox {
+        &self.sandbox
+    }
+
     pub(super) fn adapter(&self) -> &dyn TestRunner {
         self.adapter.as_ref()
     }
 
     /// Runs the whole suite to measure coverage. Returns the reports, or why there are none.
     pub(super) fn measure(&self, coverage: &CoverageRun) -> Result<Result<Vec<String>, String>, WorkError> {
-        Ok(measure(self.mark.as_deref(), coverage, &self.root, self.limits)?)
+        Ok(measure(self.mark.as_deref(), coverage, self.place(), self.limits)?)
     }
 
     /// Runs the tests of these files, and failed ones a second time if `twice`. `None` if the runner cannot select
@@ -163,13 +200,23 @@ impl Tester {
         if files.is_empty() || self.adapter.call(&which) == self.adapter.call(&TestSelection::All) {
             return Ok(None);
         }
-        let run = if twice { run_twice } else { run };
-        Ok(Some(run(self.mark.as_deref(), self.adapter.as_ref(), &self.root, &which, self.limits)?))
+        let run = if twice { run_twice } else { run_once };
+        Ok(Some(run(self.mark.as_deref(), self.adapter.as_ref(), self.place(), &which, self.limits)?))
     }
 
     /// Runs the whole suite, and failed tests a second time.
     pub fn run(&self) -> Result<TestRun, WorkError> {
         let mark = self.mark.as_deref();
-        Ok(run_twice(mark, self.adapter.as_ref(), &self.root, &TestSelection::All, self.limits)?)
+        Ok(run_twice(mark, self.adapter.as_ref(), self.place(), &TestSelection::All, self.limits)?)
+    }
+
+    /// Runs some tests once.
+    pub(super) fn run_some(&self, which: &TestSelection) -> Result<TestRun, WorkError> {
+        let mark = self.mark.as_deref();
+        Ok(run_once(mark, self.adapter.as_ref(), self.place(), which, self.limits)?)
+    }
+
+    fn place(&self) -> TestPlace<'_> {
+        TestPlace { root: &self.root, variables: &self.variables, sandbox: Some(&self.sandbox) }
     }
 }

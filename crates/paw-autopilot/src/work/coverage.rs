@@ -1,16 +1,13 @@
 //! The coverage gate: how coverage is measured, and the lines a subtask changed.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use paw_core::paths::TaskmasterDir;
-use paw_host::{clock, files};
-use serde_json::json;
+use paw_host::clock;
 
 use super::commands::{load_reports, run_line};
 use super::finish::FinalCommands;
 use super::options::Relaxation;
-use super::snapshot::ChangeSnapshot;
 use super::{ActiveRun, ProjectContext, WorkError};
 use crate::coverage::added_lines::added_lines;
 use crate::coverage::changed_lines::{ChangedLines, LineRanges, changed_lines};
@@ -39,9 +36,15 @@ pub struct CoverageGate {
 
 impl CoverageGate {
     /// A configured command measures coverage, else the test runner, if it can and a threshold is set.
-    pub fn of(context: &ProjectContext, runner: &dyn TestRunner, commands: &FinalCommands) -> Self {
+    /// `root`: where the tests run.
+    pub fn of(
+        context: &ProjectContext,
+        root: &Path,
+        runner: &dyn TestRunner,
+        commands: &FinalCommands,
+    ) -> Self {
         let thresholds = context.settings.thresholds.to_string();
-        let tools = CoverageTools { root: &context.project.root, search_path: &context.search_path };
+        let tools = CoverageTools { root, search_path: &context.search_path };
         let source = match &commands.coverage {
             Some(line) => {
                 Ok(CoverageSource::Command { line: line.clone(), report: commands.coverage_report.clone() })
@@ -86,7 +89,8 @@ pub(super) struct SubtaskCoverage {
 impl ActiveRun {
     /// Measures the changed lines of each subtask from now on, if there is a gate.
     pub fn set_coverage_command(&mut self, commands: &FinalCommands) {
-        self.gate = Some(CoverageGate::of(&self.context, self.tester.adapter(), commands));
+        self.gate =
+            Some(CoverageGate::of(&self.context, self.checkout.root(), self.tester.adapter(), commands));
     }
 
     pub fn coverage_gate(&self) -> Option<&CoverageGate> {
@@ -99,12 +103,14 @@ impl ActiveRun {
 
     /// Measures the coverage of the whole suite.
     pub(super) fn measure(&self) -> Result<CoverageResult, WorkError> {
-        let (root, since, mark) = (&self.context.project.root, clock::now(), self.notes.tests_mark());
+        let (root, since, mark) = (self.checkout.root(), clock::now(), self.notes.tests_mark());
         let (tool, texts) = match self.gate.as_ref().map(|gate| &gate.source) {
             None => return Ok(CoverageResult::Unknown("no coverage gate".into())),
             Some(Err(why)) => return Ok(CoverageResult::Unknown(why.clone())),
             Some(Ok(CoverageSource::Command { line, report })) => {
-                if let Err(why) = run_line(line, root, &mark, self.tester.limit())? {
+                if let Err(why) =
+                    run_line(line, root, Some(self.tester.sandbox()), &mark, self.tester.limit())?
+                {
                     return Ok(CoverageResult::Failed(why));
                 }
                 (line.as_str(), load_reports(report.as_deref(), root, since))
@@ -117,7 +123,7 @@ impl ActiveRun {
         if texts.is_empty() {
             return Ok(CoverageResult::Unknown(format!("'{tool}' wrote no report")));
         }
-        Ok(match parse_reports(&texts, &self.context) {
+        Ok(match parse_reports(&texts, &self.context, root) {
             Ok(coverage) => CoverageResult::Measured(coverage),
             Err(error) => CoverageResult::Unknown(error.to_string()),
         })
@@ -135,9 +141,10 @@ impl ActiveRun {
             return Ok(SubtaskCoverage::default());
         }
         let unknown = |why: String| Ok(SubtaskCoverage { unknown: Some(why), ..SubtaskCoverage::default() });
-        let measured = self.measure()?;
-        self.move_stray_files()?;
-        let coverage = match measured {
+        if let Some(tree) = self.tested_tree.clone() {
+            self.check_out(&tree)?;
+        }
+        let coverage = match self.measure()? {
             CoverageResult::Measured(coverage) => coverage,
             CoverageResult::Unknown(why) | CoverageResult::Failed(why) => return unknown(why),
         };
@@ -150,30 +157,6 @@ impl ActiveRun {
         }
         let objection = objection(&lines, wanted);
         Ok(SubtaskCoverage { coverage: Some(coverage), objection, unknown: None })
-    }
-
-    /// Moves files that the coverage command created out of the worktree, so that they are not committed. Moved, not
-    /// deleted: the user may have written them.
-    fn move_stray_files(&mut self) -> Result<(), WorkError> {
-        let Some(before) = self.last_snapshot() else { return Ok(()) };
-        let aside = self.context.project.files().put_aside();
-        let mut swept = Vec::new();
-        for change in before.changes_until(&ChangeSnapshot::take(&self.context)?) {
-            let to = aside.join(&change.path);
-            if change.before.is_none() && to.parent().is_some_and(|dir| files::create_dir(dir).is_ok()) {
-                // A file that cannot be moved is listed at the end with the uncommitted files.
-                if std::fs::rename(self.context.top.join(&change.path), to).is_ok() {
-                    swept.push(change.path.display().to_string());
-                }
-            }
-        }
-        if swept.is_empty() {
-            return Ok(());
-        }
-        self.log(
-            "coverage",
-            json!({"status": "put-aside", "files": swept, "to": TaskmasterDir::relative().put_aside()}),
-        )
     }
 
     /// Changed lines of production code, by path relative to the project.
@@ -191,8 +174,7 @@ impl ActiveRun {
 }
 
 /// Reads the reports of one measurement.
-fn parse_reports(texts: &[String], context: &ProjectContext) -> Result<Coverage, CoverageError> {
-    let root = &context.project.root;
+fn parse_reports(texts: &[String], context: &ProjectContext, root: &Path) -> Result<Coverage, CoverageError> {
     let module = std::fs::read_to_string(root.join("go.mod")).ok();
     let module =
         module.as_deref().and_then(|text| text.lines().find_map(|line| line.strip_prefix("module ")));

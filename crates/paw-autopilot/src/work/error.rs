@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use paw_core::{Diagnostic, ErrorCode, ErrorReport, PawError};
 use paw_host::files::FileError;
-use paw_host::git::GitError;
+use paw_host::git::{GitError, ScratchError};
 use paw_host::process::ProcessError;
+use paw_worktree::copy::CopyError;
 
 use super::update_base::BaseUpdateError;
 use crate::artifacts::RunId;
@@ -46,6 +47,10 @@ pub enum WorkError {
     NotProven(Vec<Objection>),
     #[error("the run is paused: {0}")]
     Paused(String),
+    #[error("the run's checkout for tests is gone: {}", .0.display())]
+    NoCheckout(PathBuf),
+    #[error("the run cannot resume: it was paused because of {0}, which is still changed")]
+    StillChanged(String),
     #[error("cannot commit: {0}")]
     Commit(String),
     #[error(transparent)]
@@ -54,6 +59,10 @@ pub enum WorkError {
     File(#[from] FileError),
     #[error(transparent)]
     Git(#[from] GitError),
+    #[error(transparent)]
+    Scratch(#[from] ScratchError),
+    #[error(transparent)]
+    Copy(#[from] CopyError),
     #[error(transparent)]
     Process(#[from] ProcessError),
     #[error(transparent)]
@@ -97,10 +106,18 @@ impl Diagnostic for WorkError {
                 refused().hint("look at it, then approve it with --trust, or name a runner with --runner")
             }
             Self::NotNow { .. } => report.hint("git paw autopilot status shows what is next"),
+            Self::NoCheckout(_) => {
+                report.hint("git paw autopilot --resume --force=protected creates it again, with the dependencies as they are now")
+            }
+            Self::StillChanged(_) => {
+                report.hint("undo the change, or allow it with git paw autopilot --resume --force=protected")
+            }
             Self::Paused(_) => report.hint("git paw autopilot --resume continues it"),
             Self::Tasks(error) => error.report(),
             Self::File(error) => error.report(),
             Self::Git(error) => error.report(),
+            Self::Scratch(error) => error.report(),
+            Self::Copy(error) => error.report(),
             Self::Process(error) => error.report(),
             Self::Turn(error) => error.report(),
             Self::Run(error) => error.report(),

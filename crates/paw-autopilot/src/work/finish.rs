@@ -12,7 +12,7 @@ use super::coverage::CoverageResult;
 use super::head::current_head;
 use super::options::Relaxation;
 use super::snapshot::{ChangeSnapshot, is_own_file};
-use super::{ActiveRun, WorkError};
+use super::{ActiveRun, Tester, WorkError};
 use crate::artifacts::log::counts;
 use crate::artifacts::manifest::CoveragePercents;
 use crate::artifacts::pull_request::{self, PullRequestFacts};
@@ -46,17 +46,26 @@ impl ActiveRun {
             other => return Err(WorkError::NotNow { wanted: "finalize", stage: other.name() }),
         }
         self.require_unmoved_head()?;
+        if !self.has_proof() {
+            let why = "no subtask was proven; nothing is marked done or pushed".to_owned();
+            self.notes.last_error = Some(why.clone());
+            self.apply(RunEvent::FinalFailed { why: why.clone() })?;
+            return Err(WorkError::Paused(why));
+        }
         let limit = self.tester.limit();
         let root = self.context.project.root.clone();
         let mut failed = None;
         let unformatted = ChangeSnapshot::take(&self.context)?;
         for line in [&commands.format, &commands.lint].into_iter().flatten() {
-            failed = failed.or(run_line(line, &root, &self.notes.tests_mark(), limit)?.err());
+            failed = failed.or(run_line(line, &root, None, &self.notes.tests_mark(), limit)?.err());
         }
         let formatted = self.formatted_since(&unformatted)?;
-        let tests = self.tester.run()?;
+        let index = self.checkout.index();
+        let tree = self.context.git.write_worktree_tree(&index, "HEAD", &formatted)?;
+        let tests = self.test_tree(&tree, Tester::run)?;
+        self.tested_tree = Some(tree);
         self.check_pause()?;
-        failed = failed.or_else(|| self.new_failures(&tests));
+        failed = failed.or_else(|| self.new_failures(&tests)).or_else(|| self.missing_proofs(&tests));
         self.set_coverage_command(commands);
         let mut unmeasured = None;
         let measured = if failed.is_none() { Some(self.measure()?) } else { None };
@@ -121,6 +130,15 @@ impl ActiveRun {
         (!new.is_empty()).then(|| format!("failing: {}", new.join(", ")))
     }
 
+    /// Every test that proved a subtask has to pass at the end.
+    fn missing_proofs(&self, tests: &TestRun) -> Option<String> {
+        let passed = |name: &&String| tests.report.outcome_of(name) == Some(TestOutcome::Passed);
+        let missing: Vec<&str> =
+            self.notes.proven_tests.iter().filter(|name| !passed(name)).map(String::as_str).collect();
+        (!missing.is_empty())
+            .then(|| format!("tests that proved a subtask did not pass: {}", missing.join(", ")))
+    }
+
     /// Tracked files changed since `earlier`, without files the user changed.
     fn formatted_since(&self, earlier: &ChangeSnapshot) -> Result<Vec<PathBuf>, WorkError> {
         let foreign_changes = earlier.foreign_changes();
@@ -139,8 +157,14 @@ impl ActiveRun {
         let message = format!("style: format (task {0})\n\nTask: {0}\n", self.run.request.task);
         commit_paths(&self.context.git, paths, &message).map_err(WorkError::Commit)?;
         let (_, sha) = current_head(&self.context.git)?;
+        let proven = self.tested_tree.clone().unwrap_or_default();
+        let changed = self.find_unproven(&proven)?;
+        if !changed.is_empty() {
+            return Err(WorkError::Commit(self.undo_commit(&sha, &changed)?));
+        }
         self.run.head = Some(sha.clone());
         self.dir.add_commit(&sha)?;
+        self.take_guard()?;
         self.save()?;
         Ok(Some(sha))
     }

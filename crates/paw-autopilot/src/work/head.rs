@@ -36,6 +36,7 @@ impl ActiveRun {
         } else if let Some(remote) = self.find_foreign_push(&commit)? {
             format!("another process pushed the branch to {remote}")
         } else {
+            self.check_guard()?;
             return Ok(());
         };
         self.apply(RunEvent::HeadMoved { what: what.clone() })?;

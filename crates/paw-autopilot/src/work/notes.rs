@@ -1,5 +1,6 @@
 //! What a run stores next to its state, so that another process can continue it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -7,7 +8,9 @@ use paw_host::process::end_marked;
 use serde::{Deserialize, Serialize};
 
 use super::commit::PendingCommit;
+use super::guard::RepositoryGuard;
 use super::options::RunOptions;
+use super::proof::Seed;
 use super::snapshot::ChangeSnapshot;
 use crate::artifacts::manifest::CoveragePercents;
 use crate::evidence::Objection;
@@ -34,6 +37,18 @@ pub struct RunNotes {
     /// The test report of the proven subtask; the baseline of the next one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub green: Option<TestReport>,
+    /// Refs, settings and hooks before the current turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guard: Option<RepositoryGuard>,
+    /// The ignored files in the checkout.
+    #[serde(default)]
+    pub seed: Seed,
+    /// Tests that proved a subtask of this run. Each must pass at the end.
+    #[serde(default)]
+    pub proven_tests: BTreeSet<String>,
+    /// Protected files that the user allowed, each with a digest of its content.
+    #[serde(default)]
+    pub allowed: BTreeMap<PathBuf, u64>,
     /// The content of the commit in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) committing: Option<PendingCommit>,

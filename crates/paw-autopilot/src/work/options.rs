@@ -39,16 +39,19 @@ pub enum Relaxation {
     Run,
     /// Finish below the coverage thresholds.
     Coverage,
+    /// Accept protected files, git settings and dependencies as they are when a run resumes.
+    Protected,
 }
 
 impl Relaxation {
-    pub const ALL: [Self; 3] = [Self::Dirty, Self::Run, Self::Coverage];
+    pub const ALL: [Self; 4] = [Self::Dirty, Self::Run, Self::Coverage, Self::Protected];
 
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Dirty => "dirty",
             Self::Run => "run",
             Self::Coverage => "coverage",
+            Self::Protected => "protected",
         }
     }
 }
@@ -64,7 +67,7 @@ impl FromStr for Relaxation {
 
     fn from_str(word: &str) -> Result<Self, String> {
         let known = Self::ALL.into_iter().find(|known| known.as_str() == word);
-        known.ok_or_else(|| format!("'{word}' cannot be forced (dirty, run or coverage can)"))
+        known.ok_or_else(|| format!("'{word}' cannot be forced (dirty, run, coverage or protected can)"))
     }
 }
 

@@ -120,7 +120,12 @@ pub fn plan(
             let also =
                 if also.is_empty() { also } else { format!(" (also found: {also}; --runner chooses)") };
             checks.add(true, true, format!("Test command detected: {}{also}", detected.adapter.name()));
-            coverage = checks.coverage(&CoverageGate::of(context, detected.adapter.as_ref(), commands));
+            coverage = checks.coverage(&CoverageGate::of(
+                context,
+                &context.project.root,
+                detected.adapter.as_ref(),
+                commands,
+            ));
             (Some(detected.adapter.name()), subject)
         }
         Err(WorkError::Detect(error)) => {

@@ -52,6 +52,7 @@ impl ActiveRun {
         match pushed {
             Ok(remote) => {
                 self.notes.pushed = true;
+                self.take_guard()?;
                 self.log("push", json!({"status": "ok", "remote": remote, "branch": branch}))?;
                 self.apply(RunEvent::Pushed)?;
                 Ok(Some(remote))

@@ -8,33 +8,65 @@ use super::finish::FinalCommands;
 use super::head::current_head;
 use super::options::{Relaxation, RunOptions};
 use super::plan::plan;
+use super::proof::ProofCheckout;
 use super::snapshot::ChangeSnapshot;
 use super::{ActiveRun, ApprovalCheck, ProjectContext, WorkError};
 use crate::artifacts::run_dir::find_latest;
 use crate::engine::resume::{ResumeContext, resume};
-use crate::engine::{Run, RunEvent, RunStage};
+use crate::engine::{PauseReason, Run, RunEvent, RunStage};
+use crate::evidence::runner_files::needs_permission;
 use crate::message::{SUBTASK_TRAILER, finished_subtask};
 use crate::tasks::{ItemId, TaskStatus};
 
 impl ActiveRun {
     /// Loads the current run.
-    pub fn load(mut context: ProjectContext, approves: ApprovalCheck<'_>) -> Result<Self, WorkError> {
+    pub fn load(context: ProjectContext, approves: ApprovalCheck<'_>) -> Result<Self, WorkError> {
+        Self::load_run(context, approves, false)
+    }
+
+    /// `renewed`: with the dependencies as they are now.
+    fn load_run(
+        mut context: ProjectContext,
+        approves: ApprovalCheck<'_>,
+        renewed: bool,
+    ) -> Result<Self, WorkError> {
         let dir = find_latest(&context.project).ok_or(WorkError::NoRun)?;
         let lock = take_lock(&context)?;
-        let stored = dir.load_checkpoint()?.ok_or(WorkError::NoRun)?;
+        let mut stored = dir.load_checkpoint()?.ok_or(WorkError::NoRun)?;
         if stored.run.is_over() {
             return Err(WorkError::NoRun);
         }
-        let tester = context.tester(stored.notes.options.runner.as_deref(), approves)?;
-        context.rules = std::mem::take(&mut context.rules).with_line(tester.line());
+        let checkout = if renewed {
+            ProofCheckout::create(&context)?
+        } else {
+            ProofCheckout::open(&context, stored.notes.seed.clone())?
+        };
+        let tester = context.tester(&checkout, stored.notes.options.runner.as_deref(), approves)?;
+        let allowed = stored.notes.allowed.clone();
+        context.rules = std::mem::take(&mut context.rules).with_line(tester.line()).with_allowed(allowed);
+        stored.notes.seed = checkout.seed().clone();
         let baseline = dir.load_baseline()?.unwrap_or_default();
-        Ok(Self::new(context, dir, (stored.run, stored.notes), tester, lock, baseline))
+        Ok(Self::new(context, dir, (stored.run, stored.notes), (checkout, tester), lock, baseline))
     }
 
     /// Resumes a run: kills leftover processes, checks that branch, HEAD and task are unchanged, and continues.
     /// Attempts start again, and files written meanwhile are tested first.
-    pub fn resume(context: ProjectContext, approves: ApprovalCheck<'_>) -> Result<Self, WorkError> {
-        let mut work = Self::load(context, approves)?;
+    pub fn resume(
+        context: ProjectContext,
+        approves: ApprovalCheck<'_>,
+        relax: &[Relaxation],
+    ) -> Result<Self, WorkError> {
+        let allow = relax.contains(&Relaxation::Protected);
+        let mut work = Self::load_run(context, approves, allow)?;
+        let is_protected =
+            matches!(&work.run.stage, RunStage::Paused { reason: PauseReason::Protected { .. }, .. });
+        if is_protected
+            && !allow
+            && let Some(what) = work.find_protected_change()?
+        {
+            return Err(WorkError::StillChanged(what));
+        }
+        work.relax(relax)?;
         work.pause.forget();
         work.notes.kill_leftovers();
         let found = work.found()?;
@@ -53,6 +85,7 @@ impl ActiveRun {
             work.accept_task_edits()?;
         }
         work.skip_tests_of_nothing()?;
+        work.take_guard()?;
         work.save()?;
         if work.run.stage == RunStage::Preflight {
             work.preflight()?;
@@ -90,13 +123,30 @@ impl ActiveRun {
     }
 
     /// Adds relaxations and records them in the report.
-    pub fn relax(&mut self, more: &[Relaxation]) {
+    fn relax(&mut self, more: &[Relaxation]) -> Result<(), WorkError> {
         for what in more {
+            if *what == Relaxation::Protected {
+                let names = self.allow_protected()?;
+                self.notes.relaxed.push(format!("protected files were allowed on resume: {names}"));
+                continue;
+            }
             if !self.notes.options.relaxes(*what) {
                 self.notes.options.relax.push(*what);
                 self.notes.relaxed.push(format!("--force={what} was given on resume"));
             }
         }
+        Ok(())
+    }
+
+    /// Allows protected files with the content they have now, and returns their names.
+    fn allow_protected(&mut self) -> Result<String, WorkError> {
+        let mut names = Vec::new();
+        for change in self.changes()?.iter().filter(|change| needs_permission(&self.context.rules, change)) {
+            self.notes.allowed.insert(change.path.clone(), change.digest());
+            names.push(self.context.shown(&change.path));
+        }
+        self.context.rules = std::mem::take(&mut self.context.rules).with_allowed(self.notes.allowed.clone());
+        Ok(if names.is_empty() { "git settings and dependencies".into() } else { names.join(", ") })
     }
 
     /// Skips a push or pull request that the user no longer wants.

@@ -10,9 +10,8 @@ use paw_host::files::{self, Access};
 use serde::{Deserialize, Serialize};
 
 use super::{ProjectContext, WorkError};
+use crate::evidence::FileChange;
 use crate::evidence::changes::{between, since_head};
-use crate::evidence::test_code::is_code;
-use crate::evidence::{FileChange, FileRules, SourceKind};
 
 /// A worktree at one moment: the changes since its last commit, and the content of guarded files.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -51,19 +50,6 @@ impl ChangeSnapshot {
             }
         }
         changes
-    }
-
-    /// Finds a file whose change invalidates a test run. Files that tests create and lock files do not count.
-    pub fn find_invalidating_change(&self, later: &Self, rules: &FileRules) -> Option<PathBuf> {
-        let both = || self.changes.iter().chain(&later.changes);
-        let is_tracked = |path: &Path| both().any(|change| change.path == path && change.before.is_some());
-        let counts = |path: &Path| match rules.kind(path) {
-            SourceKind::LockFile | SourceKind::OwnFile | SourceKind::TaskFile => false,
-            SourceKind::Manifest | SourceKind::TestConfig => true,
-            SourceKind::Test | SourceKind::Production => is_tracked(path) || is_code(path),
-        };
-        let there = self.changes_until(later).into_iter().filter(|change| change.before.is_some());
-        there.map(|change| change.path).find(|path| counts(path))
     }
 
     /// Takes the state of git paw's own files from `now`, because the user may have edited them.

@@ -70,11 +70,6 @@ impl TaskmasterDir {
         self.state().join("pause-wanted")
     }
 
-    /// Where files created by a coverage run are moved.
-    pub fn put_aside(&self) -> PathBuf {
-        self.state().join("put-aside")
-    }
-
     /// The output of one of several concurrent tasks.
     pub fn output_log(&self) -> PathBuf {
         self.state().join("output.log")

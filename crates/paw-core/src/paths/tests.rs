@@ -50,5 +50,4 @@ fn taskmaster_paths_can_be_relative_to_the_project() {
     assert_eq!(text(there.baseline("r1")), "/p/.taskmaster/state/runs/r1.baseline.json");
     assert_eq!(text(there.old_config()), "/p/.taskmasterconfig");
     assert_eq!(text(tasks_lock(&there.tasks())), "/p/.taskmaster/tasks/tasks.json.lock");
-    assert_eq!(text(here.put_aside()), ".taskmaster/state/put-aside");
 }

@@ -76,6 +76,11 @@ impl DataDir {
         self.0.join("verify")
     }
 
+    /// Where autopilot proves its work, one directory per worktree.
+    pub fn proofs(&self) -> PathBuf {
+        self.0.join("autopilot")
+    }
+
     /// Held by the running daemon.
     pub fn daemon_lock(&self) -> PathBuf {
         self.0.join("daemon.lock")

@@ -85,7 +85,8 @@ pub(crate) struct AutopilotArgs {
     /// Create the branch, push it and open the pull request without asking
     #[arg(long)]
     no_confirm: bool,
-    /// Ignore: dirty (uncommitted changes), run (abandon an unfinished run), coverage. Without a value: dirty,run
+    /// Ignore: dirty (uncommitted changes), run (abandon an unfinished run), coverage; with --resume also protected
+    /// (what a pause named). Without a value: dirty,run
     #[arg(long, value_name = "WHAT", value_delimiter = ',', num_args = 0..=1, require_equals = true, default_missing_value = "dirty,run")]
     force: Vec<Relaxation>,
     /// Attempts per phase before the run pauses

@@ -2,7 +2,7 @@
 
 use paw_autopilot::executor::Executor;
 use paw_autopilot::pane::PaneSession;
-use paw_autopilot::work::{self, ActiveRun, ProjectContext, RunOptions, RunPlan};
+use paw_autopilot::work::{self, ActiveRun, ProjectContext, Relaxation, RunOptions, RunPlan};
 use paw_core::PawError;
 use paw_core::text::plural;
 
@@ -88,6 +88,14 @@ pub(super) fn find_pane(
     Ok(found)
 }
 
+/// Only the user can allow what is protected from executors.
+pub(super) fn require_user(force: &[Relaxation], context: &Context) -> Result<(), PawError> {
+    if force.contains(&Relaxation::Protected) {
+        context.approver()?;
+    }
+    Ok(())
+}
+
 pub(super) fn resume(
     args: &AutopilotArgs,
     site: &ProjectContext,
@@ -97,14 +105,14 @@ pub(super) fn resume(
     let stored = ActiveRun::load_options(site)?;
     let name = args.executor.as_deref().or(stored.executor.as_deref());
     let executor = approved::executor(name, site, args.consent(), context)?;
-    let mut work = ActiveRun::resume(site.clone(), &approves)?;
+    require_user(&args.force, context)?;
+    let mut work = ActiveRun::resume(site.clone(), &approves, &args.force)?;
     if let Some(budget) = args.budget {
         work.run.request.budget = budget;
     }
     if let Some(attempts) = args.max_attempts {
         work.run.request.max_attempts = attempts;
     }
-    work.relax(&args.force);
     if args.no_push {
         work.run.request.push = false;
     }

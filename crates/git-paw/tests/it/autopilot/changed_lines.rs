@@ -43,7 +43,7 @@ fn uncovered_code_is_refused_and_listed_in_the_next_prompt() {
     // Files of the coverage command are not committed.
     let committed = world.repo.git(["log", "--name-only", "--format=", "main..HEAD"]);
     assert!(committed.contains("tests/test_more.py") && !committed.contains("lcov.info"), "{committed}");
-    assert!(world.repo.root.join(".taskmaster/state/put-aside/lcov.info").exists(), "and is not lost either");
+    assert!(!world.repo.root.join("lcov.info").exists(), "it is written in the checkout for tests");
 }
 
 #[test]

@@ -35,7 +35,9 @@ fn green(
         since.iter().map(at).collect()
     };
     let red = RedProof { changes: look(|change| &change.before), ..red.clone() };
-    judge_green(&FileRules::default(), baseline, &red, &look(|change| &change.after), &run(report))
+    let mut now = look(|change| &change.after);
+    now.push(change("src/new.js", None, Some("export const x = 1")));
+    judge_green(&FileRules::default(), baseline, &red, &now, &run(report))
         .map_err(|objections| objections.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
 }
 
@@ -51,6 +53,19 @@ fn green_needs_the_red_tests_to_pass() {
     );
     let proof = proof.unwrap();
     assert_eq!((proof.passed(), proof.proven().len()), (2, 1));
+}
+
+#[test]
+fn green_refuses_a_change_without_production_code() {
+    let judged = |changes: &[FileChange]| {
+        let passed = run(report(&[("x", Passed)]));
+        judge_green(&FileRules::default(), &TestReport::default(), &proof(&["x"], &[]), changes, &passed)
+    };
+    let comment = change("src/f.js", Some("f()"), Some("f()\n// done"));
+    for changes in [vec![], vec![comment], vec![change("tests/more.test.js", None, Some("x"))]] {
+        assert_eq!(judged(&changes).unwrap_err(), [Objection::NoProductionChanged]);
+    }
+    judged(&[change("src/f.js", Some("f()"), Some("g()"))]).unwrap();
 }
 
 #[test]

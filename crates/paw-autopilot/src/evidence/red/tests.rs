@@ -57,7 +57,11 @@ fn red_accepts_a_new_failing_test() {
 
 #[test]
 fn red_accepts_a_changed_test_that_fails_now() {
-    let changed = change("tests/a.test.js", Some("expect(1).toBe(1)"), Some("expect(1).toBe(2)"));
+    let changed = change(
+        "tests/a.test.js",
+        Some("test('x', () => expect(1).toBe(1));"),
+        Some("test('x', () => expect(1).toBe(2));"),
+    );
     let judged = red(&report(&[("x", Passed)]), &[changed], report(&[("x", Failed)]));
     assert!(matches!(judged, RedJudgement::Proven(_)), "{judged:?}");
 }

@@ -32,4 +32,5 @@ export default async function* report(source) {
       }) + '\n';
     }
   }
+  yield JSON.stringify({ end: true }) + '\n';
 }

@@ -17,6 +17,8 @@ class Record(unittest.TestResult):
         self.out = out
         self.buffer = True
         self.parts = set()
+        self.written = 0
+        self.bad = False
 
     def write(self, test, outcome, message=""):
         # unittest reports a module that cannot be imported as a failing test.
@@ -28,6 +30,11 @@ class Record(unittest.TestResult):
             "loading": loading,
             "message": message,
         }
+        self.written += 1
+        self.bad = self.bad or outcome == "failed"
+        self.line(record)
+
+    def line(self, record):
         self.out.write(json.dumps(record) + "\n")
         self.out.flush()
 
@@ -78,8 +85,8 @@ def main():
     with open(report, "w", encoding="utf-8") as out:
         result = Record(out)
         loader.loadTestsFromNames(names).run(result)
-    bad = any('"outcome": "failed"' in line for line in open(report, encoding="utf-8"))
-    sys.exit(1 if bad else 0)
+        result.line({"end": result.written})
+    sys.exit(1 if result.bad else 0)
 
 
 main()

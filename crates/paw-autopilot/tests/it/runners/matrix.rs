@@ -126,6 +126,7 @@ pub(super) fn check_recorded(runner: &str, version: &str) {
             stdout: words("stdout").unwrap(),
             stderr: words("stderr").unwrap(),
             report: words("report"),
+            replaced: false,
             root: root.clone(),
         };
         let adapter =

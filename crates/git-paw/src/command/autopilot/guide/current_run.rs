@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use paw_autopilot::work::{ActiveRun, ProjectContext, WorkError};
+use paw_autopilot::work::{ActiveRun, ApprovalCheck, ProjectContext, WorkError};
 use paw_core::PawError;
 use paw_host::trust::TrustSubject;
 
@@ -32,7 +32,7 @@ pub(super) fn load(context: &Context) -> Result<ActiveRun, PawError> {
 pub(super) fn lock(
     consent: Consent,
     context: &Context,
-    take: fn(ProjectContext, paw_autopilot::work::ApprovalCheck<'_>) -> Result<ActiveRun, WorkError>,
+    take: impl Fn(ProjectContext, ApprovalCheck<'_>) -> Result<ActiveRun, WorkError>,
 ) -> Result<ActiveRun, PawError> {
     let approves = |subject: &TrustSubject| approves(subject, consent, context);
     for _ in 1..TRIES {

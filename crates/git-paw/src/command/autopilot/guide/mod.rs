@@ -80,7 +80,7 @@ pub(crate) fn run(verb: &GuideVerb, context: &Context) -> Result<ExitCode, PawEr
         GuideVerb::Complete(_) => complete(context)?,
         GuideVerb::Commit(args) => commit(&args.wanted(), context)?,
         GuideVerb::Status(_) => status(context)?,
-        GuideVerb::Resume(args) => resume(args.consent(), context)?,
+        GuideVerb::Resume(args) => resume(&args.force, args.consent(), context)?,
         GuideVerb::Finalize(args) => finalize(args.consent(), context)?,
         GuideVerb::Abort(_) => abort(context)?,
         GuideVerb::Tui(args) => return tui::run(args, context).map(|()| ExitCode::SUCCESS),

@@ -59,7 +59,7 @@ pub(super) fn tools() -> Vec<Tool> {
             "autopilot_resume",
             Effect::Changes,
             "Resume a paused or interrupted run. Branch, last commit and task must be unchanged.",
-            |_: NoArguments, context| guide::resume(Consent::Ask, context),
+            |_: NoArguments, context| guide::resume(&[], Consent::Ask, context),
         ),
         Tool::new(
             Autopilot,

@@ -1,0 +1,161 @@
+//! The checkout in which RED and GREEN are proven: the files that would be committed, and dependencies as they were
+//! before the executor's first turn. Files that git ignores, files elsewhere and later changes cannot help a proof.
+//!
+//! - `seed`: ignored files such as `node_modules`, copied once when the run begins
+//! - `recheck`: the tests of RED fail without the code and pass with it
+//! - `test_runs`: runs tests on a tree
+//! - `test_place`: makes variables point to the checkout instead of the worktree
+
+mod recheck;
+mod seed;
+mod test_place;
+mod test_runs;
+
+use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::{Path, PathBuf};
+
+use paw_host::files::{self, Access, FileError};
+use paw_host::git::{TreeCheckout, fill_submodules};
+
+pub use seed::Seed;
+pub(super) use test_place::moved_variables;
+
+use super::{ProjectContext, WorkError};
+
+/// The checkout of one worktree.
+#[derive(Debug)]
+pub struct ProofCheckout {
+    place: PathBuf,
+    files: TreeCheckout,
+    /// The project inside the checkout.
+    root: PathBuf,
+    seed: Seed,
+}
+
+impl ProofCheckout {
+    /// Creates the checkout of a new run: the last commit and a copy of the ignored files.
+    pub(super) fn create(context: &ProjectContext) -> Result<Self, WorkError> {
+        let place = place_of(context);
+        prune(&context.data.proofs(), &place);
+        let mut checkout = Self::at(context, place, Seed::default())?;
+        checkout.files.check_out(&context.git.tree_of("HEAD")?, &context.git.line(["rev-parse", "HEAD"])?)?;
+        for problem in fill_submodules(&context.top, checkout.files.dir())? {
+            tracing::warn!(target: "paw::autopilot", "submodule not filled: {problem}");
+        }
+        checkout.seed = Seed::copy(&context.top, checkout.files.dir())?;
+        Ok(checkout)
+    }
+
+    /// Opens the checkout of an earlier process of this run.
+    pub(super) fn open(context: &ProjectContext, seed: Seed) -> Result<Self, WorkError> {
+        let place = place_of(context);
+        if !place.join(name_of(context)).is_dir() {
+            return Err(WorkError::NoCheckout(place));
+        }
+        Self::at(context, place, seed)
+    }
+
+    fn at(context: &ProjectContext, place: PathBuf, seed: Seed) -> Result<Self, WorkError> {
+        let dir = place.join(name_of(context));
+        files::create_private_dir(&place)?;
+        let worktree = context.top.as_os_str().as_encoded_bytes();
+        files::write_atomic(&owner_of(&place), worktree, Access::Usual)?;
+        let files = TreeCheckout::open(&dir, &context.git, &context.repo.common_dir)?;
+        let inside = context.project.root.strip_prefix(&context.top).unwrap_or(Path::new(""));
+        let root = dir.canonicalize().map_err(FileError::when("find", &dir))?.join(inside);
+        Ok(Self { place, files, root, seed })
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(super) fn dir(&self) -> &Path {
+        self.files.dir()
+    }
+
+    pub(super) fn seed(&self) -> &Seed {
+        &self.seed
+    }
+
+    /// An index file for building trees.
+    pub(super) fn index(&self) -> PathBuf {
+        self.place.join("index")
+    }
+
+    /// Makes the checkout hold exactly this tree and the copied files. Build output of earlier runs stays.
+    pub(super) fn check_out(&mut self, tree: &str, head: &str) -> Result<(), WorkError> {
+        self.files.check_out(tree, head)?;
+        for path in self.files.ignored()? {
+            if !self.seed.covers(&path) && !seed::is_build_output(&path) {
+                remove(&self.files.dir().join(path))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A dependency directory that was changed since it was copied, by tests or by another process.
+    pub(super) fn find_changed_dependency(&self) -> Option<PathBuf> {
+        self.seed.find_changed(self.files.dir())
+    }
+
+    /// Tracked files that the tests changed.
+    pub(super) fn changed(&self) -> Result<Vec<PathBuf>, WorkError> {
+        Ok(self.files.changed()?)
+    }
+
+    /// Removes the checkout at the end of a run.
+    pub(super) fn remove(context: &ProjectContext) {
+        discard(&place_of(context));
+    }
+}
+
+fn remove(path: &Path) -> Result<(), FileError> {
+    let is_dir = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
+    let removed = if is_dir { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    match removed {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(FileError::when("remove", path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The directory of a worktree's checkout. Its files are below, in a directory named like the worktree.
+fn place_of(context: &ProjectContext) -> PathBuf {
+    let mut hasher = DefaultHasher::new();
+    context.top.hash(&mut hasher);
+    context.data.proofs().join(format!("{:016x}", hasher.finish()))
+}
+
+fn name_of(context: &ProjectContext) -> PathBuf {
+    context.top.file_name().map_or_else(|| "checkout".into(), PathBuf::from)
+}
+
+/// Holds the path of the worktree that a checkout belongs to.
+fn owner_of(place: &Path) -> PathBuf {
+    place.join("worktree")
+}
+
+/// Removes the checkout at `own` and those of worktrees that no longer exist.
+fn prune(all: &Path, own: &Path) {
+    use std::os::unix::ffi::OsStringExt as _;
+    let places = fs::read_dir(all).into_iter().flatten().flatten().map(|entry| entry.path());
+    for place in places {
+        let owner =
+            fs::read(owner_of(&place)).map(|bytes| PathBuf::from(std::ffi::OsString::from_vec(bytes)));
+        if place == own || !owner.is_ok_and(|owner| owner.exists()) {
+            discard(&place);
+        }
+    }
+}
+
+fn discard(place: &Path) {
+    match fs::remove_dir_all(place) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            tracing::warn!(target: "paw::autopilot", "cannot remove {}: {error}", place.display());
+        }
+        _ => {}
+    }
+}
