@@ -1,7 +1,8 @@
 //! Every git call.
 //!
 //! Pins the locale, prompts, editor and pager. Removes variables that point git to another repository. Passes paths and
-//! refs so that git cannot mistake one for an option. Parses only NUL-separated or single-line output; git's messages
+//! refs so that git cannot mistake one for an option. Starts no program that a repository names in calls about a worktree that
+//! agents write to (`safety`, `plumbing`). Parses only NUL-separated or single-line output; git's messages
 //! are shown to people and never interpreted.
 
 mod admin;
@@ -15,6 +16,7 @@ mod plumbing;
 mod rebase;
 mod refs;
 mod repo;
+mod safety;
 mod scratch;
 mod snapshot;
 mod status;
@@ -144,7 +146,7 @@ impl Git {
             .env("GIT_SEQUENCE_EDITOR", ":")
             .env("GIT_MERGE_AUTOEDIT", "no")
             .env("GIT_PAGER", "cat");
-        let pinned = if has_pane_settings() { pinned.env_remove("GIT_CONFIG_COUNT") } else { pinned };
+        let pinned = safety::with_settings(pinned, has_pane_settings());
         REPOSITORY_VARIABLES.iter().fold(pinned, |command, name| command.env_remove(*name)).args(args)
     }
 

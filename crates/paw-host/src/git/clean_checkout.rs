@@ -76,12 +76,18 @@ impl CleanCheckout {
         self.index().is_file() && self.dir.is_dir()
     }
 
+    /// Fails if the directory contains files and is not one of ours.
+    pub fn require_free(&self) -> Result<(), CleanCheckoutError> {
+        let is_empty = fs::read_dir(&self.dir).map_or(true, |mut entries| entries.next().is_none());
+        if is_empty || self.state.is_dir() {
+            return Ok(());
+        }
+        Err(CleanCheckoutError::InTheWay(self.dir.clone()))
+    }
+
     /// Makes the tracked files those of `commit`, and removes all others except ignored ones.
     pub fn check_out(&self, commit: &str) -> Result<(), CleanCheckoutError> {
-        let is_empty = fs::read_dir(&self.dir).map_or(true, |mut entries| entries.next().is_none());
-        if !is_empty && !self.state.is_dir() {
-            return Err(CleanCheckoutError::InTheWay(self.dir.clone()));
-        }
+        self.require_free()?;
         create_dir(&self.dir)?;
         remove_all(&self.dir.join(".git"))?;
         let private = PrivateRepo::load(&self.common_dir)?;
@@ -235,7 +241,7 @@ impl CleanCheckout {
     /// A git command on the files of this checkout, with our own git directory.
     fn plumbing(&self, args: &[&str]) -> Command {
         Git::at(&self.dir)
-            .plumbing(None, args.iter().copied())
+            .quiet(args.iter().copied())
             .env("GIT_DIR", self.git_dir())
             .env("GIT_WORK_TREE", &self.dir)
             .env("GIT_NO_REPLACE_OBJECTS", "1")

@@ -50,8 +50,8 @@ impl Git {
     /// All differences, regardless of configuration that would hide some. Writes nothing.
     pub fn differences(&self) -> Result<Vec<Difference>, GitError> {
         let args = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignored=matching"];
-        let listing =
-            self.plumb(None, args.into_iter().chain(["--no-renames", "--ignore-submodules=none"]))?;
+        let more = ["--no-renames", "--ignore-submodules=none"];
+        let listing = self.plumb_unfiltered(&[&args[..], &more].concat())?;
         Ok(listing.split(|byte| *byte == 0).filter_map(difference).collect())
     }
 

@@ -1,6 +1,7 @@
 //! Reads and writes objects and refs without touching the index, HEAD or files of any worktree.
 //!
-//! These calls disable hooks, file system monitors, maintenance and split indexes, so that git starts no other program.
+//! These calls disable hooks, file system monitors, maintenance and split indexes, so that git starts no other program, and
+//! hide the user's keys and tokens from git.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use paw_core::BranchName;
 
-use super::{Git, GitError, failed, run, text};
+use super::{Git, GitError, failed, run, safety, text};
 use crate::process::Command;
 
 /// A tree entry with its full path.
@@ -37,6 +38,15 @@ impl Git {
         index: Option<&Path>,
         args: impl IntoIterator<Item = A>,
     ) -> Command {
+        let command = safety::with_short_environment(self.quiet(args));
+        match index {
+            Some(index) => command.env("GIT_INDEX_FILE", index),
+            None => command,
+        }
+    }
+
+    /// Like [`Git::plumbing`], with the user's environment, which signing a commit or fetching objects may need.
+    pub(super) fn quiet<A: Into<OsString>>(&self, args: impl IntoIterator<Item = A>) -> Command {
         let quiet = [
             "core.hooksPath=/dev/null",
             "core.fsmonitor=false",
@@ -46,11 +56,7 @@ impl Git {
             "i18n.commitEncoding=UTF-8",
         ];
         let options = quiet.into_iter().flat_map(|setting| ["-c", setting]).map(OsString::from);
-        let command = self.command(options.chain(args.into_iter().map(Into::into)));
-        match index {
-            Some(index) => command.env("GIT_INDEX_FILE", index),
-            None => command,
-        }
+        self.command(options.chain(args.into_iter().map(Into::into)))
     }
 
     /// Runs a [`Git::plumbing`] command; an exit code other than 0 is an error.
@@ -67,7 +73,7 @@ impl Git {
         self.hash_files(&["-w", "--no-filters"], files)
     }
 
-    /// The object ids that `git add` would give the files, with filters applied. Writes nothing.
+    /// The object ids that `git add` would give the files, with the user's own filters applied. Writes nothing.
     pub fn filtered_oids(&self, files: &[PathBuf]) -> Result<Vec<String>, GitError> {
         self.hash_files(&[], files)
     }
@@ -81,8 +87,10 @@ impl Git {
             input.push_str(&c_quote(file.as_os_str().as_bytes()));
             input.push('\n');
         }
-        let args = ["hash-object", "--stdin-paths"].iter().chain(options).copied();
-        let command = self.plumbing(None, args).input(input);
+        let args: Vec<&str> = ["hash-object", "--stdin-paths"].iter().chain(options).copied().collect();
+        let is_raw = options.contains(&"--no-filters");
+        let command = if is_raw { self.plumbing(None, args) } else { self.unfiltered(&args)? };
+        let command = command.input(input);
         let answer = text(&run(&command)?);
         let oids: Vec<String> = answer.lines().map(str::to_owned).collect();
         if oids.len() == files.len() {
@@ -205,6 +213,18 @@ impl Git {
         sizes
             .filter(|sizes| sizes.len() == oids.len())
             .ok_or_else(|| GitError::Unexpected { command: command.to_string(), answer })
+    }
+
+    /// The keys and values of a configuration file with this content. Included files are not read.
+    pub fn parse_config(&self, content: &[u8]) -> Result<Vec<(String, String)>, GitError> {
+        let command = self.plumbing(None, ["config", "--file", "-", "--null", "--list"]).input(content);
+        let listing = run(&command)?;
+        let setting = |entry: &[u8]| {
+            let entry = String::from_utf8_lossy(entry).into_owned();
+            let (key, value) = entry.split_once('\n').unwrap_or((&entry, ""));
+            (key.to_owned(), value.to_owned())
+        };
+        Ok(listing.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()).map(setting).collect())
     }
 
     /// All files in a tree, recursively.

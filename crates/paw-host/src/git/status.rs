@@ -41,16 +41,19 @@ pub enum Change {
     Ignored,
 }
 
+/// A submodule counts as changed if it is at another commit; its files are not looked at.
+const STATUS: [&str; 5] =
+    ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=dirty"];
+
 impl Git {
     /// Every changed and untracked file. New directories are listed file by file.
     pub fn status(&self) -> Result<Vec<StatusEntry>, GitError> {
-        Ok(parse(&self.run(["status", "--porcelain=v2", "-z", "--untracked-files=all"])?))
+        Ok(parse(&self.plumb_unfiltered(&STATUS)?))
     }
 
     /// Like [`Git::status`], together with the HEAD commit, in one git call. A repository without commits has none.
     pub fn status_of_commit(&self) -> Result<(Option<String>, Vec<StatusEntry>), GitError> {
-        let options = ["--untracked-files=all", "--branch", "--no-ahead-behind"];
-        let listing = self.run(["status", "--porcelain=v2", "-z"].into_iter().chain(options))?;
+        let listing = self.plumb_unfiltered(&[&STATUS[..], &["--branch", "--no-ahead-behind"]].concat())?;
         Ok((commit(&listing), parse(&listing)))
     }
 }

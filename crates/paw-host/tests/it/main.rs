@@ -11,5 +11,6 @@ mod checkout;
 mod clean_checkout;
 mod config;
 mod git;
+mod planted_programs;
 mod sandbox;
 mod tmux;

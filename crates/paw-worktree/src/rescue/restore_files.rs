@@ -141,9 +141,7 @@ fn filtered(git: &Git, entry: &TreeEntry) -> Result<Vec<u8>, GitError> {
     if entry.mode == "120000" {
         return git.run(["cat-file", "blob", &entry.oid]);
     }
-    let mut path = std::ffi::OsString::from("--path=");
-    path.push(&entry.path);
-    git.run(["cat-file".into(), "--filters".into(), path, (&entry.oid).into()])
+    git.smudged(&entry.path, &entry.oid)
 }
 
 fn content<'a>(entry: &TreeEntry, bytes: &'a [u8]) -> Content<'a> {
