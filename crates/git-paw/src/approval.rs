@@ -99,30 +99,23 @@ pub(crate) fn preparation(
     Ok(Preparation { copy, setup: if approved { setup.approved() } else { setup } })
 }
 
-/// The project's gates, or one of them, from the configuration of the main checkout: a branch cannot change its own gates.
+/// The project's gates from the configuration of the main checkout: a branch cannot change its own gates.
 /// Fails if any of the commands is not approved.
-pub(crate) fn checks(
-    repo: &Repo,
-    only: Option<Gate>,
-    consent: Consent,
-    context: &Context,
-) -> Result<GateChecks, PawError> {
+pub(crate) fn checks(repo: &Repo, consent: Consent, context: &Context) -> Result<GateChecks, PawError> {
     let layers = config::load_layers(Some(&repo.root), None)?;
     let config = layers.resolve()?;
     let plan = gates::plan(&config.supervisor.clone().unwrap_or_default(), &layers.repo);
-    let steps: Vec<_> =
-        plan.steps.iter().filter(|step| only.is_none_or(|only| step.gate == only)).cloned().collect();
     if let Some(request) = plan.request()
         && !consents(&request.subject, request.question, repo, consent, context)?
     {
         return Err(not_approved(&request.subject));
     }
-    let asked = if steps.is_empty() { Consent::Never } else { consent };
+    let asked = if plan.steps.is_empty() { Consent::Never } else { consent };
     let Preparation { copy, setup } = preparation(&layers, &config, repo, asked, context)?;
     if let SetupTrust::NeedsApproval(subject) = setup.trust() {
         return Err(not_approved(subject));
     }
-    Ok(GateChecks { steps, preparation: Preparation { copy, setup }, config })
+    Ok(GateChecks { steps: plan.steps, preparation: Preparation { copy, setup }, config })
 }
 
 pub(crate) fn not_approved(subject: &TrustSubject) -> PawError {

@@ -25,13 +25,26 @@ use clap::Parser as _;
 use clap::error::ErrorKind;
 use paw_core::error::{EXIT_CANCELLED, EXIT_FAILURE};
 use paw_core::{ErrorCode, ErrorReport, text};
+use paw_host::process;
 
 use cli::Cli;
 use context::Context;
 use output::Output;
 
+/// Runs a program so that all of its processes end with it.
+const CONTAIN: &str = "__contain";
+
 fn main() -> ExitCode {
     let typed: Vec<OsString> = std::env::args_os().collect();
+    // No option of ours may be mistaken for one of the program, and nothing else is needed.
+    if let [_, verb, program, args @ ..] = typed.as_slice()
+        && verb == CONTAIN
+    {
+        return ExitCode::from(process::run_contained(program, args));
+    }
+    if let Ok(own) = process::own_program() {
+        process::set_containing_program(own, CONTAIN);
+    }
     let cli = match Cli::try_parse_from(&typed) {
         Ok(cli) => cli,
         Err(error) => return print_clap_error(&error, &typed),

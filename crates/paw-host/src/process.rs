@@ -7,6 +7,7 @@
 //! A command that exceeds its time limit is ended with its whole process tree (`tree`).
 
 mod cleanup;
+mod contain;
 mod exec;
 mod find;
 mod foreground;
@@ -27,6 +28,7 @@ use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use crate::sandbox::Sandbox;
 
 pub use cleanup::{end_children, end_marked, end_time_limited};
+pub use contain::{run_contained, set_containing_program};
 pub use exec::{exec_script, exec_shell_line};
 pub use find::{find_program, is_executable, own_program};
 pub use foreground::find_foreground_script;
@@ -117,6 +119,7 @@ pub struct Command {
     input: Input,
     limit: Option<Duration>,
     sandbox: Option<Sandbox>,
+    contained: bool,
 }
 
 impl Command {
@@ -131,6 +134,7 @@ impl Command {
             input: Input::default(),
             limit: None,
             sandbox: None,
+            contained: false,
         }
     }
 
@@ -187,6 +191,13 @@ impl Command {
     #[must_use]
     pub fn sandbox(mut self, sandbox: &Sandbox) -> Self {
         self.sandbox = Some(sandbox.clone());
+        self
+    }
+
+    /// Ends every process that the program has started when the program exits, daemons included.
+    #[must_use]
+    pub fn contained(mut self) -> Self {
+        self.contained = true;
         self
     }
 
@@ -355,6 +366,14 @@ mod tests {
         let pid = text.lines().nth(1).unwrap().to_owned();
         assert!(text.starts_with("hello\n"));
         Command::new("kill").arg(pid).capture().unwrap();
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_contained_program_leaves_no_marked_process_behind() {
+        let output = sh("setsid sleep 600 >/dev/null 2>&1 & echo $!").contained().capture().unwrap();
+        let pid: u32 = String::from_utf8(output.stdout).unwrap().trim().parse().unwrap();
+        assert_eq!((output.exit, tree::is_running(pid)), (Exit::Code(0), false));
     }
 
     #[test]

@@ -2,9 +2,10 @@
 //!
 //! - [`plan`]: which gates are configured, and whether the user has to approve them first
 //! - [`GateChecks`]: the configured gates, approved, with what a checkout needs for them
-//! - [`verify`]: runs them and returns what they prove; [`run_gates`]: runs them in the caller's checkout
-//! - [`GateReport`]: the result and the message about it
-//! - `checkout`: the checkout they run in; [`prepare`]: what it needs besides the files of its commit
+//! - [`verify`]: runs them and returns what they prove
+//! - [`GateReport`]: the result and the message about it; [`GateEvidence`]: what ran
+//! - [`GateCheckouts`]: the checkouts they run in; `prepare`: what one needs besides the files of its commit
+//! - `run`: runs them; `confine`: what they may do; `repository_watch`: notices what they did to the repository
 //! - `outcome`: what the results of the gates mean. Pure
 //! - `baseline`: compares failures with the main branch
 //! - [`record`]: results on disk, by commit; `prune`: deletes old results and checkouts
@@ -13,21 +14,29 @@
 mod baseline;
 mod checkout;
 mod checks;
+mod confine;
+mod evidence;
 pub mod governance;
 mod outcome;
 mod plan;
+mod prepare;
 mod prune;
 pub mod record;
 mod report;
+mod repository_watch;
 mod run;
 mod stop;
 mod verify;
 
-pub use checkout::prepare;
+pub use checkout::GateCheckouts;
+pub(crate) use checkout::{GateCheckout, MergeTrial, checkouts_dir};
 pub use checks::GateChecks;
+pub use evidence::GateEvidence;
 pub use outcome::{GateFinding, GateProof, GateStatus};
 pub use plan::{Gate, GatePlan, GateStep, plan};
 pub use report::GateReport;
-pub use run::run_gates;
+pub(crate) use repository_watch::MERGE_REFLOG;
+pub(crate) use run::GateRunner;
+pub use run::TestedCommit;
 pub use stop::StopRequest;
 pub use verify::{GateError, GateRequest, verify};

@@ -7,7 +7,6 @@
 //! - [`role_gating`]: OpenSpec commands that agents must not run
 //! - [`stall`]: detects agents that make no progress, and what can be tried
 //! - [`sweep`]: one snapshot of every agent
-//! - `test_checkout`: detached worktrees in which gates and merges test commits
 //! - [`monitor`]: the loop that watches agents, answers prompts and reports stalls
 //! - [`unanswered_questions`]: repeats questions that have no answer yet
 //! - [`unattended`]: follows a session without a supervisor until every agent has finished
@@ -20,7 +19,6 @@ pub mod prompt_reply;
 pub mod role_gating;
 pub mod stall;
 pub mod sweep;
-mod test_checkout;
 
 pub mod unanswered_questions;
 pub mod unattended;

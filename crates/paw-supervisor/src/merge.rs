@@ -1,15 +1,15 @@
 //! Merges the agents' branches into main in dependency order, fast-forward only, and tests each commit before main moves
 //! to it.
 //!
-//! Main is never reset. A commit is tested in a separate worktree first. If its tests fail, it is saved as a rescue, its
-//! agent gets the failure, and main stays. An interrupted merge resumes with the next one.
+//! Main is never reset. All gates run on a commit in main's checkout for gates first. If one fails, the commit is saved as a
+//! rescue, its agent gets the failure, and main stays. An interrupted merge resumes with the next one.
 //!
 //! - [`members`]: the branches of a merge; [`verifications`]: what the session's messages say about them
 //! - [`order`], [`plan`]: the order of the branches and what to do with each. Pure
 //! - [`outcome`]: the result of a branch; `messages`: the messages about it
 //! - [`planned_merge`]: plans a merge; [`run`]: runs it
-//! - [`project_tests`]: a merge with the project's own tests
-//! - `test_worktree`: the temporary worktree; `advance`: moves branches; `journal`: the state of a merge on disk
+//! - [`project_tests`]: a merge with the project's own gates
+//! - `advance`: moves branches; `journal`: the state of a merge on disk
 
 mod advance;
 mod error;
@@ -22,10 +22,7 @@ pub mod plan;
 pub mod planned_merge;
 pub mod project_tests;
 pub mod run;
-mod test_worktree;
 pub mod verifications;
-
-use std::path::Path;
 
 use paw_core::{AgentId, BranchName};
 use serde_json::{Value, json};
@@ -37,17 +34,9 @@ pub use plan::{MergeAction, MergeEntry};
 pub use planned_merge::PlannedMerge;
 pub use project_tests::ProjectTests;
 pub use run::MergeCallbacks;
-pub use test_worktree::LOCK_REASON;
 pub use verifications::Verifications;
 
-/// A commit to test, checked out in a clean worktree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TestedCommit<'a> {
-    pub dir: &'a Path,
-    pub commit: &'a str,
-    /// The branch it belongs to.
-    pub branch: &'a BranchName,
-}
+pub use crate::gates::TestedCommit;
 
 /// The steps of a merge, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -50,7 +50,7 @@ pub use list::{find_record, forget, list, require};
 pub use record::{RelinkedWorktree, restore_record, store_record};
 pub use restore::{RestoreInto, RestoreOptions, RestoredRescue, restore};
 pub use show::{RescueContents, RescuedCommit, RescuedFile, RescuedFileKind, show};
-pub use store::{store_if_needed, store_tip};
+pub use store::{store_commit, store_if_needed, store_tip};
 pub use uncommitted::find_ignored;
 pub use unreachable::is_merged;
 

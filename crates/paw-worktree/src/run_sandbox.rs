@@ -139,8 +139,10 @@ fn guard(repo: &Repo, checkout: &Path) -> Result<Sandbox, GitError> {
             sandbox = sandbox.with(&worktree.path, PathAccess::ReadOnly);
         }
     }
+    sandbox = sandbox.with(checkout, PathAccess::Writable);
+    // A file names the git directory of a worktree; a directory of its own is a copy. That of the main checkout has a rule.
     let git = checkout.join(".git");
-    Ok(sandbox.with(checkout, PathAccess::Writable).with(&git, PathAccess::ReadOnly))
+    Ok(if git.is_file() { sandbox.with(&git, PathAccess::ReadOnly) } else { sandbox })
 }
 
 /// The messages as text, rotated files included, and the logs of panes.

@@ -87,6 +87,17 @@ pub fn run(
     plan: &SetupPlan,
     worktree: &Path,
     branch: &BranchName,
+    on_line: impl FnMut(&str),
+) -> SetupOutcome {
+    run_as(plan, worktree, branch, &|command| command, on_line)
+}
+
+/// Like [`run`], with every command changed by `confine` first.
+pub fn run_as(
+    plan: &SetupPlan,
+    worktree: &Path,
+    branch: &BranchName,
+    confine: &dyn Fn(Command) -> Command,
     mut on_line: impl FnMut(&str),
 ) -> SetupOutcome {
     if plan.steps.is_empty() {
@@ -102,8 +113,8 @@ pub fn run(
         } else {
             match command_for(step) {
                 Ok(command) => {
-                    let command = sandbox.apply(with_environment(command, plan.limit, worktree, branch));
-                    run_step(step, &command, &sandbox, &mut on_line)
+                    let command = with_environment(command, plan.limit, worktree, branch);
+                    run_step(step, &sandbox.apply(confine(command)), &sandbox, &mut on_line)
                 }
                 Err(refused) => Some(refused),
             }

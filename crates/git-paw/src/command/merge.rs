@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use paw_core::PawError;
 use paw_core::error::EXIT_FAILURE;
-use paw_supervisor::gates::{Gate, StopRequest};
+use paw_supervisor::gates::StopRequest;
 use paw_supervisor::merge::PlannedMerge;
 use paw_supervisor::merge::project_tests::{self, ProjectTests};
 
@@ -18,10 +18,10 @@ use crate::prompt::{PromptQuestion, Prompter as _, TerminalPrompter};
 
 /// Merge agents' branches into the main branch, testing each before main moves
 ///
-/// Branches are merged one after the other; branches that other agents are blocked on (agent.blocked) come first. Each
-/// branch is checked out in a temporary worktree and tested with [supervisor] test_command. Only then does main move, by
-/// fast-forward. A branch that has diverged is skipped, or rebased onto main with --rebase. A branch whose tests fail is
-/// not merged, and its agent gets the failure. Your own changes in the main checkout are never overwritten; a branch that
+/// Branches are merged one after the other; branches that other agents are blocked on (agent.blocked) come first. All gates
+/// (see git paw verify) run on each branch in a checkout of its own, with build output of the main branch only. Only then
+/// does main move, by fast-forward. A branch that has diverged is skipped, or rebased onto main with --rebase. A branch
+/// with a failing gate is not merged, and its agent gets the failure. Your own changes in the main checkout are never overwritten; a branch that
 /// would overwrite them is refused. Every branch must be verified at its tip (git paw verify) unless you name it. An
 /// interrupted merge resumes. The exit code is 0 only if everything was merged.
 #[derive(Debug, Args)]
@@ -39,7 +39,7 @@ pub(crate) struct MergeArgs {
     /// Same as --only
     #[arg(value_name = "BRANCH", conflicts_with = "only")]
     named: Vec<String>,
-    /// Kill the tests of a branch after this many seconds
+    /// Kill a gate after this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 1800, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
     /// Rebase branches that have diverged onto main first
@@ -62,8 +62,8 @@ pub(crate) fn run(args: &MergeArgs, context: &Context) -> Result<ExitCode, PawEr
         return Ok(ExitCode::SUCCESS);
     }
     let client = context.privileged_client("merge")?;
-    let checks = approval::checks(&repo, Some(Gate::Test), Consent::of_flag(args.trust), context)?;
-    let tests = ProjectTests::new(&repo, checks, Duration::from_secs(args.timeout));
+    let checks = approval::checks(&repo, Consent::of_flag(args.trust), context)?;
+    let tests = ProjectTests::new(&repo, checks, Duration::from_secs(args.timeout), &context.dirs);
     if only.is_empty() {
         require_verified(&merge, context)?;
     }

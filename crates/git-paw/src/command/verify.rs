@@ -21,10 +21,10 @@ use crate::output::{Style, to_json};
 /// Verify a branch: run the project's gates on a clean checkout of its tip
 ///
 /// The gates are the commands under [supervisor]: test_command, lint_command, build_command, fmt_check_command,
-/// doc_build_command, spec_validate_command, security_audit_command and doc_tool_command. They run in the branch's own
-/// worktree if it is clean, else in a separate checkout. A failure that the main branch has, too, does not count against
-/// the branch. The result belongs to the commit and is published to the session's agents. The exit code is 0 only if the
-/// commit is verified.
+/// doc_build_command, spec_validate_command, security_audit_command and doc_tool_command. They run in a checkout that git
+/// paw keeps for the branch, never in the agent's worktree; if the branch moves meanwhile, they run again. A failure that
+/// the main branch has, too, does not count against the branch. The result belongs to the commit and is published to the
+/// session's agents. The exit code is 0 only if the commit is verified.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw verify feat/auth
@@ -88,7 +88,7 @@ fn gather(args: &VerifyArgs, context: &Context) -> Result<GateRequest, PawError>
     let branch = BranchName::new(&args.branch)?;
     let repo = context.require_repo()?;
     let consent = Consent::of_flag(args.trust);
-    let checks = approval::checks(&repo, None, consent, context)?;
+    let checks = approval::checks(&repo, consent, context)?;
     let only = args.gates.iter().filter_map(|name| Gate::find(name)).collect();
     Ok(GateRequest {
         only,

@@ -10,27 +10,44 @@ use crate::paw::{PROGRAM, document, paw};
 
 /// A gate that never ends, and the process it leaves behind.
 pub(crate) struct EndlessGate {
-    pids: PathBuf,
+    started: PathBuf,
+    program: PathBuf,
+    child: PathBuf,
 }
 
 impl EndlessGate {
     /// Puts it on the sandbox's PATH, as `endless`.
     pub(crate) fn install(sandbox: &Sandbox) -> Self {
-        let pids = sandbox.root().join("pids");
+        let (started, child) = (sandbox.root().join("started"), sandbox.root().join("endless-child"));
         let body = format!(
-            "#!/bin/sh\necho $$ >> '{0}'\nsetsid sleep 3600 &\necho $! >> '{0}'\necho all >> '{0}'\nsleep 3600\n",
-            pids.display()
+            "#!/bin/sh\nsetsid sh -c 'sleep 3600; :' '{}' &\necho > '{}'\nsleep 3600\n",
+            child.display(),
+            started.display()
         );
         sandbox.install_program("endless", &body);
-        Self { pids }
+        Self { started, program: sandbox.root().join("bin/endless"), child }
     }
 
     /// Its processes, once it has started them.
     pub(crate) fn wait(&self) -> Vec<String> {
-        let read = || fs::read_to_string(&self.pids).unwrap_or_default();
-        let pids = wait_until("the gate runs", || read().split_once("all").map(|(pids, _)| pids.to_owned()));
-        pids.lines().map(str::to_owned).collect()
+        wait_until("the gate runs", || self.started.exists().then_some(()));
+        wait_until("both of its processes run", || {
+            let pids = [&self.program, &self.child].map(|argument| find_process(argument));
+            pids.into_iter().collect::<Option<Vec<_>>>()
+        })
     }
+}
+
+/// The process with this argument. A process in a sandbox does not know the id that it has outside.
+pub(crate) fn find_process(argument: &Path) -> Option<String> {
+    let wanted = argument.as_os_str().as_encoded_bytes();
+    let is_it = |pid: &String| {
+        let line = fs::read(Path::new("/proc").join(pid).join("cmdline")).unwrap_or_default();
+        line.split(|byte| *byte == 0).any(|word| word == wanted)
+    };
+    let entries =
+        fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    entries.filter(|name| name.parse::<u32>().is_ok()).find(is_it)
 }
 
 pub(crate) fn are_gone(pids: &[String]) {

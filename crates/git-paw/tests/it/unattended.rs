@@ -224,15 +224,14 @@ fn unattended_merges_verified_work_with_merge() {
 #[test]
 fn unattended_reports_the_agents_even_if_the_merge_fails() {
     let world = World::new();
-    // The path of the merge's test worktree.
-    std::fs::create_dir(world.sandbox.root().join("app-paw-merge")).unwrap();
+    world.repo.write(".git/paw/merge.json", "{half");
     let running = world.start("feat/x", &["--merge"]);
     world.is_briefed();
     world.commit("feat/x", "x.txt");
     let ran = running.finish();
     let summary = document(&ran);
     assert_eq!((ran.code, results(&summary)), (1, pairs(&[("feat/x", "verified")])), "{ran}");
-    assert!(summary["merge_error"].as_str().unwrap().contains("app-paw-merge"), "{ran}");
+    assert!(summary["merge_error"].as_str().unwrap().contains("merge.json"), "{ran}");
 }
 
 #[test]

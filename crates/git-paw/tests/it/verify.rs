@@ -5,6 +5,7 @@ use std::process::{Child, Stdio};
 use paw_testkit::{RunOutput, Sandbox, TestRepo, wait_until};
 use serde_json::{Value, json};
 
+use crate::interrupted::find_process;
 use crate::paw::{PROGRAM, document, paw};
 
 /// A repository with a branch `feat/x` in a linked worktree, one commit ahead.
@@ -78,6 +79,46 @@ fn verify_asks_again_only_if_approved_gates_change() {
     assert_eq!(verify(&sandbox, &repo, &[]).1["verdict"], "verified");
     repo.write(".git-paw/config.toml", "[supervisor]\ntest_command = \"true \"\n");
     assert_eq!(verify(&sandbox, &repo, &[]).1["error"]["code"], "INVALID_ARGUMENT");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn every_process_of_a_run_ends_with_it_even_a_daemon_without_environment() {
+    for sandbox_runs in ["", "runs = \"off\""] {
+        let (sandbox, repo) = project();
+        let (root, daemon) = (sandbox.root(), sandbox.root().join("daemon"));
+        let start = format!(
+            "(setsid env -i sh -c 'touch {0}/started; cd /; sleep 600; :' {1} >/dev/null 2>&1 </dev/null &)\n\
+             while ! test -e {0}/started; do :; done\n",
+            root.display(),
+            daemon.display()
+        );
+        sandbox.write("start-daemon", &start);
+        for end in ["", "; kill -9 $$", "; exit 3"] {
+            let _ = std::fs::remove_file(root.join("started"));
+            configure(&sandbox, &format!("sh {}/start-daemon{end}", root.display()));
+            let config = sandbox.root().join("home/.config/git-paw/config.toml");
+            let text = std::fs::read_to_string(&config).unwrap();
+            std::fs::write(&config, format!("{text}[sandbox]\n{sandbox_runs}\n")).unwrap();
+            let (ran, answer) = verify(&sandbox, &repo, &[]);
+            assert!(root.join("started").exists(), "{ran}");
+            assert_eq!(find_process(&daemon), None, "{end}: {ran}");
+            assert_eq!(answer["verdict"] == "verified", end.is_empty(), "{ran}");
+        }
+    }
+}
+
+#[test]
+fn git_commands_of_a_gate_work_and_do_not_reach_the_repository() {
+    let (sandbox, repo) = project();
+    let refs = repo.git(["for-each-ref"]);
+    configure(
+        &sandbox,
+        "git diff --exit-code && git merge-base main HEAD && git commit --quiet --allow-empty -m x && git tag v1",
+    );
+    let (ran, answer) = verify(&sandbox, &repo, &[]);
+    assert_eq!(answer["verdict"], "verified", "{ran}");
+    assert_eq!(repo.git(["for-each-ref"]), refs);
 }
 
 #[test]

@@ -19,7 +19,9 @@ pub use detach::{DetachedCommand, leave_terminal, redirect_stderr, silence_stdou
 pub use follow::{FollowOutcome, RunningCommand, Stopper};
 use output::{OutputPoller, Polled};
 
-use super::{Command, Environment, Exit, Input, ProcessError, find_program, is_harmless_variable, tree};
+use super::{
+    Command, Environment, Exit, Input, ProcessError, contain, find_program, is_harmless_variable, tree,
+};
 use crate::clock::Stopwatch;
 use crate::sandbox::Sandbox;
 
@@ -95,7 +97,8 @@ pub(super) fn stream(
 
 fn run(command: &Command, mut on_bytes: impl FnMut(Stream, &[u8])) -> Result<Exit, ProcessError> {
     let watch = Stopwatch::start();
-    let cookie = (command.limit.is_some() || command.sandbox.is_some()).then(tree::Cookie::new);
+    let has_tree = command.limit.is_some() || command.sandbox.is_some() || command.contained;
+    let cookie = has_tree.then(tree::Cookie::new);
     let mut child = spawn(command, Terminal::Hidden, cookie.as_ref())?;
     let mut poller = attach(&mut child, command)?;
     let mut deadline = Deadline::after(command.limit);
@@ -108,6 +111,9 @@ fn run(command: &Command, mut on_bytes: impl FnMut(Stream, &[u8])) -> Result<Exi
             .map_err(|source| wait_error(command, source))?
         {
             Polled::Ready if poller.has_ended() && !had_ended => {
+                if command.contained {
+                    tree::kill_all(child.id(), cookie.as_ref(), BTreeSet::new());
+                }
                 deadline = Deadline::after(Some(DRAIN_TIMEOUT));
             }
             Polled::Ready => {}
@@ -197,16 +203,19 @@ fn spawn(
 
 /// The program with its arguments, environment and directory.
 fn prepare(command: &Command) -> Result<std::process::Command, ProcessError> {
-    let mut std_command = match &command.sandbox {
-        Some(sandbox) => {
+    // A sandbox contains its processes by itself.
+    let mut std_command = match (&command.sandbox, contain::helper().filter(|_| command.contained)) {
+        (Some(sandbox), _) => {
             let (engine, line) = sandboxed(command, sandbox)?;
             let mut std_command = std::process::Command::new(engine);
             std_command.args(line);
             std_command
         }
-        None => {
-            let mut std_command = std::process::Command::new(&command.program);
-            std_command.args(&command.args);
+        (None, helper) => {
+            let line = helper.map(|(helper, verb)| [helper.into_os_string(), verb.into()]);
+            let mut line = line.into_iter().flatten().chain([command.program.clone()]);
+            let mut std_command = std::process::Command::new(line.next().unwrap_or_default());
+            std_command.args(line).args(&command.args);
             std_command
         }
     };
@@ -248,7 +257,7 @@ fn sandboxed(command: &Command, sandbox: &Sandbox) -> Result<(PathBuf, Vec<OsStr
         .map_err(|reason| ProcessError::NoSandbox { command: command.to_string(), reason })
 }
 
-fn exit_of(status: ExitStatus) -> Exit {
+pub(super) fn exit_of(status: ExitStatus) -> Exit {
     match (status.code(), status.signal()) {
         (Some(code), _) => Exit::Code(code),
         (None, Some(signal)) => Exit::Signal(signal),

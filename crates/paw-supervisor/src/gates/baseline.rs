@@ -9,7 +9,7 @@ use paw_host::files;
 use super::outcome::{GateFinding, GateStatus};
 use super::plan::GateStep;
 use super::record::{GateRecord, GateRecords};
-use super::run::{GateRun, GateRunner};
+use super::run::{GateRun, TestedCommit};
 use super::verify::{GateError, GateRequest};
 
 /// Marks failures that the main branch has too, and returns the record of main's commit if it was needed. A gate that
@@ -18,8 +18,7 @@ pub(super) fn compare(
     request: &GateRequest,
     tip: &str,
     records: &GateRecords,
-    ran: &mut [GateRun],
-    now: Timestamp,
+    (ran, now): (&mut [GateRun], Timestamp),
     on_line: &mut dyn FnMut(&str),
 ) -> Result<Option<GateRecord>, GateError> {
     let failed: Vec<_> = ran.iter_mut().filter(|ran| ran.finding.status == GateStatus::Failed).collect();
@@ -36,16 +35,11 @@ pub(super) fn compare(
         failed.iter().map(|ran| ran.finding.step()).filter(|step| record.find(step).is_none()).collect();
     if !missing.is_empty() {
         on_line(&format!("running the failed gates on {main}, where {} started:", request.branch));
-        let checkout = request.checkout("main", &base, &main, on_line)?;
-        let runner = GateRunner {
-            dir: &checkout.dir,
-            commit: &base,
-            records,
-            limit: request.limit,
-            variables: &[],
-            stop: &request.stop,
-        };
-        record.add(runner.run(&missing, on_line)?.into_iter().map(|ran| ran.finding).collect());
+        let checkout = request.checkouts().open(&main, on_line)?;
+        checkout.check_out(&base)?;
+        let target = TestedCommit { dir: checkout.path(), commit: &base, branch: &main };
+        let runner = request.runner(records, &[]);
+        record.add(runner.run(&target, &missing, on_line)?.into_findings());
         records.save(&record)?;
     }
     for ran in failed {

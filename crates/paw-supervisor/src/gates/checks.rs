@@ -7,9 +7,9 @@ use paw_core::{BranchName, PawError};
 use paw_host::files::Dirs;
 use paw_host::git::Repo;
 
-use super::checkout::kept_checkouts;
+use super::checkout::checkouts_dir;
 use super::governance;
-use super::plan::{Gate, GateStep};
+use super::plan::GateStep;
 use super::stop::StopRequest;
 use super::verify::GateRequest;
 use paw_worktree::Preparation;
@@ -23,13 +23,6 @@ pub struct GateChecks {
 }
 
 impl GateChecks {
-    /// Keeps only one of the gates.
-    #[must_use]
-    pub fn only(mut self, gate: Gate) -> Self {
-        self.steps.retain(|step| step.gate == gate);
-        self
-    }
-
     /// A request to verify a branch with these gates; `limit` applies to each.
     pub fn request(
         self,
@@ -43,8 +36,9 @@ impl GateChecks {
             steps: self.steps,
             only: Vec::new(),
             limit,
-            keep_in: kept_checkouts(dirs, repo),
+            keep_in: checkouts_dir(dirs, repo),
             preparation: self.preparation,
+            sandbox: self.config.sandbox.runs,
             governance: governance::load(&self.config.governance, &repo.root)?,
             repo: repo.clone(),
             stop: StopRequest::default(),

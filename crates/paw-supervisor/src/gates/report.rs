@@ -8,6 +8,7 @@ use paw_core::{AgentId, BranchName};
 use paw_host::clock;
 use serde::Serialize;
 
+use super::evidence::GateEvidence;
 use super::governance::GovernanceDocument;
 use super::outcome::{GateFinding, GateProof};
 
@@ -18,7 +19,7 @@ pub struct GateReport {
     pub commit: String,
     #[serde(rename = "verdict")]
     pub proof: GateProof,
-    /// Why the commit is unproven or the result is void.
+    /// Why the commit is unproven, the result is void, or the run failed although no gate did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The commit of the main branch used for comparison.
@@ -30,6 +31,9 @@ pub struct GateReport {
     pub errors: Vec<String>,
     pub record: PathBuf,
     pub governance: Vec<GovernanceDocument>,
+    /// What ran.
+    #[serde(skip)]
+    pub evidence: GateEvidence,
 }
 
 impl GateReport {

@@ -3,14 +3,20 @@
 use std::path::Path;
 use std::time::Duration;
 
-use paw_core::text;
+use paw_core::config::SandboxLevel;
+use paw_core::{BranchName, text};
 use paw_host::clock::Stopwatch;
 use paw_host::files::{self, Access};
+use paw_host::git::Repo;
 use paw_host::process::{Command, Exit, Stream};
+use paw_worktree::Preparation;
 
+use super::confine::Confinement;
 use super::outcome::{GateFinding, GateStatus};
 use super::plan::GateStep;
+use super::prepare;
 use super::record::GateRecords;
+use super::repository_watch::{RepositoryChanges, RepositoryWatch};
 use super::stop::StopRequest;
 use super::verify::GateError;
 
@@ -19,6 +25,8 @@ const MOST_BYTES: usize = 4 << 20;
 /// How many of its last lines a report contains.
 const TAIL: usize = 12;
 const LONGEST_LINE: usize = 300;
+/// The variable that names the file with the governance documents.
+pub(super) const GOVERNANCE: &str = "GIT_PAW_GOVERNANCE";
 
 /// A gate that was run, with its output from both streams.
 pub(super) struct GateRun {
@@ -26,35 +34,82 @@ pub(super) struct GateRun {
     pub(super) output: String,
 }
 
-/// Runs gates in a checkout of a commit.
+/// A finished run of gates.
+pub(crate) struct FinishedRun {
+    pub(super) ran: Vec<GateRun>,
+    pub(crate) changes: RepositoryChanges,
+}
+
+impl FinishedRun {
+    pub(crate) fn into_findings(self) -> Vec<GateFinding> {
+        self.ran.into_iter().map(|ran| ran.finding).collect()
+    }
+}
+
+/// A commit to test, checked out in a clean checkout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TestedCommit<'a> {
+    pub dir: &'a Path,
+    pub commit: &'a str,
+    /// The branch it belongs to.
+    pub branch: &'a BranchName,
+}
+
+/// Runs gates in checkouts of commits.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct GateRunner<'a> {
-    pub(super) dir: &'a Path,
-    pub(super) commit: &'a str,
-    pub(super) records: &'a GateRecords,
+pub(crate) struct GateRunner<'a> {
+    pub(crate) repo: &'a Repo,
+    pub(crate) preparation: &'a Preparation,
+    pub(crate) records: &'a GateRecords,
     /// The time limit of one gate.
-    pub(super) limit: Duration,
+    pub(crate) limit: Duration,
     /// Environment variables for the gates, besides the harmless ones.
-    pub(super) variables: &'a [(String, String)],
-    pub(super) stop: &'a StopRequest,
+    pub(crate) variables: &'a [(String, String)],
+    /// The configured sandbox.
+    pub(crate) sandbox: Option<SandboxLevel>,
+    pub(crate) stop: &'a StopRequest,
 }
 
 impl GateRunner<'_> {
-    /// Runs the gates in order, even after a failure, and stores their output.
-    pub(super) fn run(
+    /// Prepares the checkout, runs the gates in order, even after a failure, and stores their output.
+    pub(crate) fn run(
         &self,
+        target: &TestedCommit<'_>,
         steps: &[GateStep],
         on_line: &mut dyn FnMut(&str),
-    ) -> Result<Vec<GateRun>, GateError> {
-        steps.iter().map(|step| self.run_one(step, on_line)).collect()
+    ) -> Result<FinishedRun, GateError> {
+        self.require_running()?;
+        let governance = self.variables.iter().find(|(name, _)| name == GOVERNANCE);
+        let readable = governance.map(|(_, file)| Path::new(file));
+        let confinement = Confinement::open(self.sandbox, self.repo, target.dir, readable)?;
+        let watch = match confinement.protects_repository() {
+            true => None,
+            false => Some(RepositoryWatch::start(self.repo)?),
+        };
+        let place = (target.dir, target.branch);
+        let made = prepare::prepare(self.preparation, self.repo, place, on_line);
+        // The setup was killed.
+        self.require_running()?;
+        made?;
+        let run_one = |step| self.run_one(target, &confinement, step, on_line);
+        let ran = steps.iter().map(run_one).collect::<Result<_, _>>()?;
+        let changes = watch.map(|watch| watch.find_changes(target.commit)).transpose()?;
+        Ok(FinishedRun { ran, changes: changes.unwrap_or_default() })
     }
 
-    fn run_one(&self, step: &GateStep, on_line: &mut dyn FnMut(&str)) -> Result<GateRun, GateError> {
+    fn run_one(
+        &self,
+        target: &TestedCommit<'_>,
+        confinement: &Confinement,
+        step: &GateStep,
+        on_line: &mut dyn FnMut(&str),
+    ) -> Result<GateRun, GateError> {
         self.require_running()?;
         on_line(&format!("{}: {}", step.gate, plain(&step.command)));
         let watch = Stopwatch::start();
         let command =
-            Command::new("sh").args(["-c", "--", &step.command]).dir(self.dir).harmless_environment();
+            Command::new("sh").args(["-c", "--", &step.command]).dir(target.dir).harmless_environment();
+        let command = confinement.apply(command);
         let command = self.variables.iter().fold(command, |command, (name, value)| command.env(name, value));
         let mut printed: Vec<u8> = Vec::new();
         let exit = command.time_limit(self.limit).stream(|_: Stream, line| {
@@ -69,15 +124,20 @@ impl GateRunner<'_> {
         self.require_running()?;
         let output =
             String::from_utf8_lossy(&printed[printed.len().saturating_sub(MOST_BYTES)..]).into_owned();
-        let log = self.records.log(self.commit, step.gate);
+        let log = self.records.log(target.commit, step.gate);
         files::write_atomic(&log, output.as_bytes(), Access::Private)?;
+        let mut tail = tail(&output);
+        if let Some(note) = confinement.note(&output).filter(|_| !exit.success()) {
+            on_line(&note);
+            tail.push(note);
+        }
         let finding = GateFinding {
             gate: step.gate,
             command: step.command.clone(),
             status: status(exit),
             end: exit.to_string(),
             seconds: watch.elapsed().as_secs(),
-            tail: tail(&output),
+            tail,
             log: log.display().to_string(),
         };
         Ok(GateRun { finding, output })
@@ -86,19 +146,6 @@ impl GateRunner<'_> {
     fn require_running(&self) -> Result<(), GateError> {
         if self.stop.is_raised() { Err(GateError::Interrupted) } else { Ok(()) }
     }
-}
-
-/// Runs gates in the caller's checkout of `commit`, each for at most `limit`.
-pub fn run_gates(
-    (dir, commit): (&Path, &str),
-    steps: &[GateStep],
-    limit: Duration,
-    records: &GateRecords,
-    stop: &StopRequest,
-    on_line: &mut dyn FnMut(&str),
-) -> Result<Vec<GateFinding>, GateError> {
-    let ran = GateRunner { dir, commit, records, limit, variables: &[], stop }.run(steps, on_line)?;
-    Ok(ran.into_iter().map(|ran| ran.finding).collect())
 }
 
 fn status(exit: Exit) -> GateStatus {
@@ -127,20 +174,27 @@ mod tests {
         GateStep { gate: Gate::Test, command: command.to_owned() }
     }
 
-    fn ran(command: &str, limit: Duration) -> (GateRun, tempfile::TempDir) {
-        let dir = tempfile::tempdir().unwrap();
-        let variables = [("GIVEN".to_owned(), "yes".to_owned())];
-        let records = GateRecords::of(dir.path());
-        let (commit, stop) = ("abc", &StopRequest::default());
-        let runner =
-            GateRunner { dir: dir.path(), commit, records: &records, limit, variables: &variables, stop };
-        let ran = runner.run(&[step(command)], &mut |_| {}).unwrap().remove(0);
-        (ran, dir)
+    fn ran(command: &str, limit: Duration) -> (GateRun, paw_testkit::Sandbox) {
+        let sandbox = paw_testkit::Sandbox::new();
+        let repo = Repo::discover(&sandbox.repo("app").root).unwrap();
+        let runner = GateRunner {
+            repo: &repo,
+            preparation: &Preparation::default(),
+            records: &GateRecords::of(&repo.common_dir),
+            limit,
+            variables: &[("GIVEN".to_owned(), "yes".to_owned())],
+            sandbox: Some(SandboxLevel::Off),
+            stop: &StopRequest::default(),
+        };
+        let branch = BranchName::new("feat/x").unwrap();
+        let target = TestedCommit { dir: &sandbox.root(), commit: "abc", branch: &branch };
+        let ran = runner.run(&target, &[step(command)], &mut |_| {}).unwrap().ran.remove(0);
+        (ran, sandbox)
     }
 
     #[test]
     fn a_gates_output_is_stored_and_its_tail_reported() {
-        let (ran, dir) =
+        let (ran, sandbox) =
             ran("printf '\\033[31mred\\033[0m\\n'; echo err >&2; exit 3", Duration::from_secs(20));
         assert_eq!(
             (ran.finding.status, ran.finding.end.as_str()),
@@ -149,12 +203,15 @@ mod tests {
         let mut tail = ran.finding.tail.clone();
         tail.sort();
         assert_eq!(tail, ["err", "red"]);
-        assert_eq!(std::fs::read_to_string(dir.path().join("paw/gates/abc/test.log")).unwrap(), ran.output);
+        assert_eq!(
+            std::fs::read_to_string(sandbox.root().join("app/.git/paw/gates/abc/test.log")).unwrap(),
+            ran.output
+        );
     }
 
     #[test]
     fn a_gate_gets_its_variables_but_no_secrets() {
-        let (ran, _dir) = ran("echo \"$GIVEN\"; env", Duration::from_secs(20));
+        let (ran, _sandbox) = ran("echo \"$GIVEN\"; env", Duration::from_secs(20));
         assert!(
             ran.output.starts_with("yes\n") && !ran.output.contains("CARGO_MANIFEST_DIR"),
             "{}",
@@ -164,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_gate_is_killed_at_its_time_limit() {
-        let (ran, _dir) = ran("sleep 600", Duration::from_millis(300));
+        let (ran, _sandbox) = ran("sleep 600", Duration::from_millis(300));
         assert_eq!(ran.finding.status, GateStatus::TimedOut);
     }
 }

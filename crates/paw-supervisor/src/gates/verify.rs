@@ -4,23 +4,26 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use paw_core::config::SandboxLevel;
 use paw_core::{BranchName, Diagnostic, ErrorCode, ErrorReport, PawError};
 use paw_host::files;
 use paw_host::files::{Access, FileError};
-use paw_host::git::{GitError, Repo};
+use paw_host::git::{CleanCheckoutError, GitError, Repo};
 use paw_host::process::ProcessError;
-use paw_worktree::Preparation;
 use paw_worktree::copy::CopyError;
+use paw_worktree::run_sandbox::level_in_force;
+use paw_worktree::{Preparation, RunSandboxError};
 
 use super::baseline;
-use super::checkout::{self, GateCheckout};
+use super::checkout::GateCheckouts;
+use super::evidence::GateEvidence;
 use super::governance::GovernanceDocument;
 use super::outcome::{self, GateProof};
 use super::plan::{Gate, GateStep};
 use super::prune;
 use super::record::{GateRecord, GateRecords};
 use super::report::GateReport;
-use super::run::{GateRun, GateRunner};
+use super::run::{FinishedRun, GOVERNANCE, GateRun, GateRunner, TestedCommit};
 use super::stop::StopRequest;
 
 /// Why the gates could not be run. A gate that ran and failed is a [`super::GateFinding`].
@@ -28,14 +31,16 @@ use super::stop::StopRequest;
 pub enum GateError {
     #[error("branch '{0}' does not exist")]
     NoBranch(BranchName),
-    #[error("cannot create a checkout at {}: the directory is not empty", .0.display())]
-    InTheWay(PathBuf),
     #[error("cannot prepare the checkout, so no gate was run: {0}")]
     NotReady(String),
     #[error("interrupted: the gates have no result")]
     Interrupted,
     #[error(transparent)]
+    Checkout(#[from] CleanCheckoutError),
+    #[error(transparent)]
     Copy(#[from] CopyError),
+    #[error(transparent)]
+    Sandbox(#[from] RunSandboxError),
     #[error(transparent)]
     Git(#[from] GitError),
     #[error(transparent)]
@@ -51,10 +56,11 @@ impl Diagnostic for GateError {
             Self::NoBranch(_) => {
                 report(ErrorCode::InvalidArgument).hint("git branch --list shows the branches")
             }
-            Self::InTheWay(_) => report(ErrorCode::FailedPrecondition).hint("move it away"),
             Self::NotReady(_) => report(ErrorCode::Internal),
             Self::Interrupted => PawError::UserCancelled.report(),
+            Self::Checkout(error) => error.report(),
             Self::Copy(error) => error.report(),
+            Self::Sandbox(error) => error.report(),
             Self::Git(error) => error.report(),
             Self::Process(error) => error.report(),
             Self::File(error) => error.report(),
@@ -73,10 +79,12 @@ pub struct GateRequest {
     pub only: Vec<Gate>,
     /// The time limit of one gate.
     pub limit: Duration,
-    /// A directory for checkouts that are kept between runs.
+    /// The directory of the repository's checkouts.
     pub keep_in: PathBuf,
-    /// What a kept checkout needs besides the files of its commit, approved.
+    /// What a checkout needs besides the files of its commit, approved.
     pub preparation: Preparation,
+    /// The configured sandbox.
+    pub sandbox: Option<SandboxLevel>,
     /// The governance documents passed to the gates.
     pub governance: Vec<GovernanceDocument>,
     /// Once raised, no gate is started and the results of killed gates do not count.
@@ -84,98 +92,133 @@ pub struct GateRequest {
 }
 
 impl GateRequest {
-    /// A kept checkout of a commit, prepared.
-    pub(super) fn checkout(
-        &self,
-        name: &str,
-        commit: &str,
-        branch: &BranchName,
-        on_line: &mut dyn FnMut(&str),
-    ) -> Result<GateCheckout, GateError> {
-        let kept = GateCheckout::keep(&self.repo, &self.keep_in.join(name), commit)?;
-        let made = checkout::prepare(&self.preparation, &self.repo, &kept.dir, branch, on_line);
-        if self.stop.is_raised() {
-            return Err(GateError::Interrupted);
+    pub(super) fn checkouts(&self) -> GateCheckouts {
+        GateCheckouts::new(&self.repo, &self.keep_in, &self.stop)
+    }
+
+    pub(super) fn runner<'a>(
+        &'a self,
+        records: &'a GateRecords,
+        variables: &'a [(String, String)],
+    ) -> GateRunner<'a> {
+        GateRunner {
+            repo: &self.repo,
+            preparation: &self.preparation,
+            records,
+            limit: self.limit,
+            variables,
+            sandbox: self.sandbox,
+            stop: &self.stop,
         }
-        made.map(|()| kept)
     }
 }
 
-/// Runs the gates of a branch on its tip, compares failures with the main branch, and records the result.
+/// How often the gates run if the branch keeps moving.
+const TRIES: usize = 3;
+
+/// One run of a branch's gates on its tip.
+struct TipRun {
+    tip: String,
+    ran: Vec<GateRun>,
+    /// What the gates did to the repository.
+    tampered: Vec<String>,
+    /// Why the results say nothing about the branch.
+    void: Option<String>,
+}
+
+/// Runs the gates of a branch on its tip, compares failures with the main branch, and records the result. If the branch moves
+/// meanwhile, they run again on its new tip.
 pub fn verify(
     request: &GateRequest,
     now: Timestamp,
     on_line: &mut dyn FnMut(&str),
 ) -> Result<GateReport, GateError> {
-    let git = request.repo.git();
-    let tip = git.find_tip(&request.branch)?;
-    let tip = tip.ok_or_else(|| GateError::NoBranch(request.branch.clone()))?;
     let records = GateRecords::of(&request.repo.common_dir);
-    let (mut ran, moved) = run_on_tip(request, &tip, &records, on_line)?;
-    let main = if moved.is_none() {
-        baseline::compare(request, &tip, &records, &mut ran, now, on_line)?
-    } else {
-        None
+    let mut attempt = 1;
+    let mut run = loop {
+        let run = run_on_tip(request, &records, on_line)?;
+        match &run.void {
+            Some(why) if attempt < TRIES && run.tampered.is_empty() => {
+                attempt += 1;
+                on_line(&format!("{why}: running the gates again ({attempt} of {TRIES})"));
+            }
+            _ => break run,
+        }
     };
-    let mut record = match records.load(&tip)? {
+    let is_valid = run.void.is_none() && run.tampered.is_empty();
+    let main = match is_valid {
+        true => baseline::compare(request, &run.tip, &records, (&mut run.ran, now), on_line)?,
+        false => None,
+    };
+    let mut record = match records.load(&run.tip)?.filter(|_| is_valid) {
         Some(record) => GateRecord { at: now, branch: request.branch.to_string(), ..record },
-        None => GateRecord::new(&tip, request.branch.as_str(), now),
+        None => GateRecord::new(&run.tip, request.branch.as_str(), now),
     };
-    record.add(ran.into_iter().map(|ran| ran.finding).collect());
-    let (proof, reason) = match moved {
-        Some(reason) => (GateProof::Void, Some(reason)),
-        None => outcome::prove(&request.steps, &record.findings),
+    record.add(run.ran.into_iter().map(|ran| ran.finding).collect());
+    let (proof, reason) = match (run.tampered.first(), run.void) {
+        (Some(change), _) => (GateProof::Failed, Some(format!("while the gates ran, {change}"))),
+        (None, Some(why)) => (GateProof::Void, Some(why)),
+        (None, None) => outcome::prove(&request.steps, &record.findings),
     };
     record.proof = proof;
-    if proof != GateProof::Void {
+    if is_valid {
         records.save(&record)?;
     }
-    let base = main.as_ref().map_or(tip.as_str(), |main| main.commit.as_str());
-    prune::prune(&records, &request.keep_in, &[&tip, base], now);
-    let errors = match proof {
-        GateProof::Failed => outcome::errors(&record.findings, main.as_ref()),
-        GateProof::Verified | GateProof::Unproven | GateProof::Void => Vec::new(),
-    };
+    let base = main.as_ref().map_or(run.tip.as_str(), |main| main.commit.as_str());
+    prune::prune(&records, &request.checkouts(), &[&run.tip, base], now);
+    let mut errors: Vec<_> =
+        run.tampered.iter().map(|change| format!("[security audit] while the gates ran, {change}")).collect();
+    if proof == GateProof::Failed {
+        errors.extend(outcome::errors(&record.findings, main.as_ref()));
+    }
+    let target = (&request.branch, run.tip.as_str());
+    let findings = record.findings;
+    let evidence = GateEvidence::new(
+        &request.repo,
+        target,
+        &request.preparation,
+        level_in_force(request.sandbox)?,
+        (findings.clone(), proof),
+    )?;
     Ok(GateReport {
         branch: request.branch.clone(),
-        record: records.file(&tip),
-        commit: tip,
+        record: records.file(&run.tip),
+        commit: run.tip,
         proof,
         reason,
         baseline: main.map(|main| main.commit),
-        findings: record.findings,
+        findings,
         errors,
         governance: request.governance.clone(),
+        evidence,
     })
 }
 
-/// Runs the requested gates on a clean checkout of the tip. The second value says why the result is void, if it is.
+/// Runs the requested gates on a clean checkout of the tip.
 fn run_on_tip(
     request: &GateRequest,
-    tip: &str,
     records: &GateRecords,
     on_line: &mut dyn FnMut(&str),
-) -> Result<(Vec<GateRun>, Option<String>), GateError> {
+) -> Result<TipRun, GateError> {
+    let find_tip = || request.repo.git().find_tip(&request.branch);
+    let tip = find_tip()?.ok_or_else(|| GateError::NoBranch(request.branch.clone()))?;
     let is_wanted = |step: &&GateStep| request.only.is_empty() || request.only.contains(&step.gate);
     let wanted: Vec<_> = request.steps.iter().filter(is_wanted).cloned().collect();
     if wanted.is_empty() {
-        return Ok((Vec::new(), None));
+        return Ok(TipRun { tip, ran: Vec::new(), tampered: Vec::new(), void: None });
     }
-    let checkout = match GateCheckout::find_own(&request.repo, &request.branch, tip)? {
-        Some(own) => own,
-        None => request.checkout("branch", tip, &request.branch, on_line)?,
+    let checkout = request.checkouts().open(&request.branch, on_line)?;
+    checkout.check_out(&tip)?;
+    let variables = variables(request, records, &tip)?;
+    let runner = request.runner(records, &variables);
+    let target = TestedCommit { dir: checkout.path(), commit: &tip, branch: &request.branch };
+    let FinishedRun { ran, changes } = runner.run(&target, &wanted, on_line)?;
+    let void = match find_tip()? {
+        Some(now) if now == tip => changes.unclear.into_iter().next(),
+        Some(_) => Some(format!("{} moved while its gates ran", request.branch)),
+        None => Some(format!("{} was deleted while its gates ran", request.branch)),
     };
-    let variables = variables(request, records, tip)?;
-    let runner = GateRunner {
-        dir: &checkout.dir,
-        commit: tip,
-        records,
-        limit: request.limit,
-        variables: &variables,
-        stop: &request.stop,
-    };
-    let ran = runner.run(&wanted, on_line)?;
-    Ok((ran, find_change(request, tip, &checkout)?))
+    Ok(TipRun { tip, ran, tampered: changes.tampered, void })
 }
 
 /// The environment variables of a gate, besides the harmless ones.
@@ -192,24 +235,7 @@ fn variables(
         let file = records.files().gate_governance(tip);
         let text = serde_json::to_string_pretty(&request.governance).unwrap_or_default();
         files::write_atomic(&file, text.as_bytes(), Access::Private)?;
-        variables.push(("GIT_PAW_GOVERNANCE".to_owned(), file.display().to_string()));
+        variables.push((GOVERNANCE.to_owned(), file.display().to_string()));
     }
     Ok(variables)
-}
-
-/// Why the result is void, if it is: the branch or its worktree changed.
-fn find_change(
-    request: &GateRequest,
-    tip: &str,
-    checkout: &GateCheckout,
-) -> Result<Option<String>, GateError> {
-    let now = request.repo.git().find_tip(&request.branch)?;
-    if now.as_deref() != Some(tip) {
-        return Ok(Some(format!("{} moved while its gates ran", request.branch)));
-    }
-    let changed = if checkout.shared { checkout::changes(&checkout.dir)? } else { Vec::new() };
-    Ok(changed.first().map(|entry| {
-        let path = entry.path.display().to_string();
-        format!("{path:?} changed in the worktree while its gates ran; the next run uses a separate checkout")
-    }))
 }

@@ -9,6 +9,8 @@ use paw_host::files::FileError;
 use paw_host::git::GitError;
 use paw_worktree::rescue::RescueError;
 
+use crate::gates::GateError;
+
 /// Why a merge cannot start or continue.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
@@ -23,10 +25,10 @@ pub enum MergeError {
     NoBase(Option<BranchName>),
     #[error("another merge is running in this repository")]
     Busy,
-    #[error("{} exists and is not a merge worktree", .0.display())]
-    InTheWay(PathBuf),
     #[error("cannot read {}: {problem}", path.display())]
     Journal { path: PathBuf, problem: String },
+    #[error(transparent)]
+    Gates(#[from] GateError),
     #[error(transparent)]
     Git(#[from] GitError),
     #[error(transparent)]
@@ -55,10 +57,10 @@ impl Diagnostic for MergeError {
                 report(InvalidArgument).hint("git branch main <commit>, or git remote set-head origin --auto")
             }
             Self::Busy => report(FailedPrecondition).hint("wait until it has finished"),
-            Self::InTheWay(_) => report(FailedPrecondition).hint("move it away; git paw merge tests there"),
             Self::Journal { .. } => {
                 report(FailedPrecondition).hint("move it away; this does not change main")
             }
+            Self::Gates(error) => error.report(),
             Self::Git(error) => error.report(),
             Self::File(error) => error.report(),
             Self::Rescue(error) => error.report(),

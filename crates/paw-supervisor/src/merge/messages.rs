@@ -49,11 +49,11 @@ impl MergeMessages<'_> {
             }
             MergeOutcome::Regression { commit, errors, rescue, main_fails } => {
                 let first = format!(
-                    "{branch} was not merged: its tests fail on top of {base} ({}; kept as {rescue})",
+                    "{branch} was not merged: its gates fail on top of {base} ({}; kept as {rescue})",
                     short_commit(commit)
                 );
                 let too = main_fails
-                    .then(|| format!("the tests fail on {base} too, so your change may not be the cause"));
+                    .then(|| format!("the gates fail on {base} too, so your change may not be the cause"));
                 let all = [first].into_iter().chain(too).chain(errors.iter().cloned());
                 let errors = all.map(|error| format!("[regression] {error}")).collect();
                 Some(self.feedback("regression", agent, commit, errors))

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::gates::{GateFinding, GateStatus};
 
-/// The test result of a commit.
+/// The result of a commit's gates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommitTestResult {
     Passed,
@@ -16,27 +16,31 @@ pub enum CommitTestResult {
     Failed {
         errors: Vec<String>,
     },
-    /// No test was run.
+    /// No gate was run.
     Unproven {
         why: String,
     },
 }
 
 impl CommitTestResult {
-    /// The result of the project's tests. Without tests nothing is proven.
-    pub fn of_tests(findings: &[GateFinding]) -> Self {
-        let failed: Vec<_> = findings.iter().filter(|finding| finding.status != GateStatus::Passed).collect();
+    /// The result of the project's gates; `tampered` is what they did to the repository. Without gates nothing is proven.
+    pub fn of_gates(findings: &[GateFinding], tampered: &[String]) -> Self {
         if findings.is_empty() {
-            return Self::Unproven { why: "no [supervisor] test_command is configured".to_owned() };
+            return Self::Unproven {
+                why: "no gate is configured ([supervisor] test_command and others)".to_owned(),
+            };
         }
-        if failed.is_empty() {
-            return Self::Passed;
-        }
-        let lines = |finding: &&GateFinding| {
+        let lines = |finding: &GateFinding| {
             let first = format!("`{}` {}", finding.command, finding.end);
-            [first].into_iter().chain(finding.tail.clone())
+            [first].into_iter().chain(finding.tail.clone()).collect::<Vec<_>>()
         };
-        Self::Failed { errors: failed.iter().flat_map(lines).collect() }
+        let failed = findings.iter().filter(|finding| finding.status != GateStatus::Passed);
+        let errors: Vec<_> = tampered
+            .iter()
+            .map(|change| format!("while the gates ran, {change}"))
+            .chain(failed.flat_map(lines))
+            .collect();
+        if errors.is_empty() { Self::Passed } else { Self::Failed { errors } }
     }
 }
 
@@ -45,7 +49,7 @@ impl CommitTestResult {
 #[serde(rename_all = "snake_case")]
 pub enum MergeEvidence {
     Tested,
-    /// No test is configured, but the supervisor or the user verified exactly this commit.
+    /// No gate is configured, but the supervisor or the user verified exactly this commit.
     Verified,
 }
 
@@ -115,7 +119,7 @@ pub enum MergeOutcome {
     Skipped {
         why: MergeSkip,
     },
-    /// Its tests fail on top of main, so main did not move.
+    /// A gate fails on top of main, so main did not move.
     Regression {
         commit: String,
         errors: Vec<String>,
@@ -155,7 +159,7 @@ impl fmt::Display for MergeOutcome {
                 let how = if rebased_from.is_some() { "rebased, " } else { "" };
                 let evidence = match evidence {
                     MergeEvidence::Tested => "tested",
-                    MergeEvidence::Verified => "not tested (no test_command), verified",
+                    MergeEvidence::Verified => "not tested (no gates), verified",
                 };
                 write!(f, "{how}{evidence}, now at {}", short_commit(commit))
             }
@@ -186,12 +190,23 @@ mod tests {
     }
 
     #[test]
-    fn only_passing_tests_prove_a_commit() {
-        assert!(matches!(CommitTestResult::of_tests(&[]), CommitTestResult::Unproven { .. }));
-        assert_eq!(CommitTestResult::of_tests(&[finding(GateStatus::Passed)]), CommitTestResult::Passed);
+    fn gates_that_changed_the_repository_prove_nothing() {
+        let tampered = ["hooks/pre-commit in the git directory was created".to_owned()];
+        let result = CommitTestResult::of_gates(&[finding(GateStatus::Passed)], &tampered);
+        let CommitTestResult::Failed { errors } = result else { panic!("{result:?}") };
+        assert_eq!(errors, [format!("while the gates ran, {}", tampered[0])]);
+    }
+
+    #[test]
+    fn only_passing_gates_prove_a_commit() {
+        assert!(matches!(CommitTestResult::of_gates(&[], &[]), CommitTestResult::Unproven { .. }));
+        assert_eq!(CommitTestResult::of_gates(&[finding(GateStatus::Passed)], &[]), CommitTestResult::Passed);
         for status in [GateStatus::Failed, GateStatus::TimedOut, GateStatus::FailedBefore] {
             assert!(
-                matches!(CommitTestResult::of_tests(&[finding(status)]), CommitTestResult::Failed { .. }),
+                matches!(
+                    CommitTestResult::of_gates(&[finding(status)], &[]),
+                    CommitTestResult::Failed { .. }
+                ),
                 "{status:?}"
             );
         }
@@ -199,7 +214,8 @@ mod tests {
 
     #[test]
     fn a_test_failure_names_its_command_and_the_end_of_its_output() {
-        let CommitTestResult::Failed { errors } = CommitTestResult::of_tests(&[finding(GateStatus::Failed)])
+        let CommitTestResult::Failed { errors } =
+            CommitTestResult::of_gates(&[finding(GateStatus::Failed)], &[])
         else {
             panic!("it failed")
         };

@@ -1,11 +1,13 @@
-//! Merges a session's branches with the project's own tests, run in a worktree that is prepared like any other.
+//! Merges a session's branches with all of the project's gates.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use paw_broker::client::{BrokerClient, ClientError};
 use paw_broker::{Message, SessionId};
 use paw_core::{BranchName, PawError};
 use paw_host::clock;
+use paw_host::files::Dirs;
 use paw_host::git::Repo;
 use paw_session::lifecycle::Session;
 
@@ -14,7 +16,7 @@ use super::{
     Verifications, choose_members, members_of,
 };
 use crate::gates::record::GateRecords;
-use crate::gates::{self, Gate, GateChecks, StopRequest};
+use crate::gates::{self, GateCheckouts, GateChecks, GateRunner, StopRequest};
 
 /// Plans a merge of these branches or agents, or of all in the session.
 pub fn open(only: &[String], repo: &Repo, session: Option<&Session>) -> Result<PlannedMerge, PawError> {
@@ -28,51 +30,53 @@ pub fn open(only: &[String], repo: &Repo, session: Option<&Session>) -> Result<P
     Ok(PlannedMerge::open(repo, &base, &members, verifications, clock::now())?)
 }
 
-/// The project's tests, approved.
+/// The project's gates, approved.
 #[derive(Debug)]
 pub struct ProjectTests<'a> {
     repo: &'a Repo,
-    /// The test command, if there is one.
     checks: GateChecks,
     limit: Duration,
+    keep_in: PathBuf,
 }
 
 impl<'a> ProjectTests<'a> {
-    pub fn new(repo: &'a Repo, checks: GateChecks, limit: Duration) -> Self {
-        Self { repo, checks: checks.only(Gate::Test), limit }
+    /// `limit` applies to each gate.
+    pub fn new(repo: &'a Repo, checks: GateChecks, limit: Duration, dirs: &Dirs) -> Self {
+        Self { repo, checks, limit, keep_in: gates::checkouts_dir(dirs, repo) }
     }
 
     fn prove(
         &self,
-        checkout: &TestedCommit<'_>,
+        target: &TestedCommit<'_>,
         stop: &StopRequest,
         on_line: &mut dyn FnMut(&str),
     ) -> Result<CommitTestResult, PawError> {
-        // After a stop request nothing is merged, even without tests.
+        // After a stop request nothing is merged, even without gates.
         if stop.is_raised() {
             return Err(PawError::UserCancelled);
         }
-        let TestedCommit { dir, commit, branch } = *checkout;
         let steps = &self.checks.steps;
-        if !steps.is_empty() {
-            let made = gates::prepare(&self.checks.preparation, self.repo, dir, branch, on_line);
-            if stop.is_raised() {
-                return Err(PawError::UserCancelled);
-            }
-            made?;
+        if steps.is_empty() {
+            return Ok(CommitTestResult::of_gates(&[], &[]));
         }
-        let records = GateRecords::of(&self.repo.common_dir);
-        let findings = gates::run_gates((dir, commit), steps, self.limit, &records, stop, on_line)?;
-        if stop.is_raised() {
-            return Err(PawError::UserCancelled);
-        }
-        Ok(CommitTestResult::of_tests(&findings))
+        let runner = GateRunner {
+            repo: self.repo,
+            preparation: &self.checks.preparation,
+            records: &GateRecords::of(&self.repo.common_dir),
+            limit: self.limit,
+            variables: &[],
+            sandbox: self.checks.config.sandbox.runs,
+            stop,
+        };
+        let run = runner.run(target, steps, on_line)?;
+        let tampered = run.changes.tampered.clone();
+        Ok(CommitTestResult::of_gates(&run.into_findings(), &tampered))
     }
 }
 
 impl PlannedMerge {
-    /// Merges the branches whose tests pass and publishes the results. After `stop` is raised no test result counts,
-    /// because the tests were killed.
+    /// Merges the branches whose gates pass and publishes the results. After `stop` is raised no result counts, because the
+    /// gates were killed.
     pub fn run_with_tests(
         self,
         rebase: bool,
@@ -86,8 +90,11 @@ impl PlannedMerge {
                 on_line(&format!("testing {branch} …"));
             }
         };
+        let checkouts = GateCheckouts::new(tests.repo, &tests.keep_in, stop);
         let mut callbacks = MergeCallbacks {
-            prove: &mut |checkout| tests.prove(checkout, stop, &mut |line| on_line(line)),
+            prove: &mut |target| tests.prove(target, stop, &mut |line| on_line(line)),
+            on_line: &mut |line| on_line(line),
+            checkouts: &checkouts,
             send: &mut |message| send(client, message),
             on_step: &mut on_step,
             sender: client.agent(),
@@ -123,7 +130,8 @@ mod tests {
             preparation: Preparation::default(),
             config: PawConfig::default(),
         };
-        let tests = ProjectTests::new(&repo, checks, Duration::from_mins(1));
+        let dirs = Dirs::from_env().unwrap();
+        let tests = ProjectTests::new(&repo, checks, Duration::from_mins(1), &dirs);
         let (commit, branch) = (here.git(["rev-parse", "HEAD"]), BranchName::new("main").unwrap());
         let checkout = TestedCommit { dir: &here.root, commit: commit.trim(), branch: &branch };
         let stop = StopRequest::default();

@@ -11,8 +11,8 @@ use super::messages::{MarkedMessage, MergeMessages};
 use super::outcome::{CommitTestResult, MergeOutcome, MergeSkip};
 use super::plan::{self, MergeAction, MergeDecision, MergeEntry, MergeStage};
 use super::planned_merge::{PlannedMerge, branch_relation, require_base};
-use super::test_worktree::{self, TestWorktree};
 use super::{MergeError, MergeReport, MergeStep, TestedCommit};
+use crate::gates::{GateCheckout, GateCheckouts, MERGE_REFLOG, MergeTrial};
 
 /// How often to retry a branch because main moved during its test.
 const TRIES: usize = 3;
@@ -23,8 +23,12 @@ pub struct MergeCallbacks<'a> {
     pub prove: &'a mut dyn FnMut(&TestedCommit<'_>) -> Result<CommitTestResult, PawError>,
     /// Sends a message.
     pub send: &'a mut dyn FnMut(&Message) -> Result<(), PawError>,
+    /// Shows a line of progress.
+    pub on_line: &'a mut dyn FnMut(&str),
     /// Called at each step, with the branch it is about.
     pub on_step: &'a mut dyn FnMut(MergeStep, Option<&BranchName>),
+    /// Where commits are tested.
+    pub checkouts: &'a GateCheckouts,
     /// The sender of the messages.
     pub sender: &'a AgentId,
     pub now: &'a dyn Fn() -> Timestamp,
@@ -43,12 +47,11 @@ impl PlannedMerge {
         rebase: bool,
         callbacks: &mut MergeCallbacks<'_>,
     ) -> Result<MergeReport, MergeError> {
-        test_worktree::clear_left(&self.repo)?;
         self.save(MergeStep::Planned, None, callbacks)?;
-        let mut worktree = None;
+        let mut checkout = None;
         for index in 0..self.run.entries.len() {
             if self.run.entries[index].outcome().is_none() {
-                let outcome = self.attempt(index, rebase, &mut worktree, callbacks)?;
+                let outcome = self.attempt(index, rebase, &mut checkout, callbacks)?;
                 self.run.entries[index].stage = MergeStage::Over(outcome);
                 self.save(MergeStep::Recorded, Some(index), callbacks)?;
             }
@@ -60,7 +63,7 @@ impl PlannedMerge {
                 (callbacks.on_step)(MergeStep::Reported, Some(&self.run.entries[index].branch));
             }
         }
-        drop(worktree);
+        drop(checkout);
         for cycle in self.cycles.clone() {
             let question = self.messages(callbacks.sender).about_cycle(&cycle);
             self.send(&question, callbacks);
@@ -87,7 +90,7 @@ impl PlannedMerge {
         &mut self,
         index: usize,
         rebase: bool,
-        worktree: &mut Option<TestWorktree>,
+        checkout: &mut Option<GateCheckout>,
         callbacks: &mut MergeCallbacks<'_>,
     ) -> Result<MergeOutcome, MergeError> {
         let git = self.repo.git();
@@ -107,12 +110,13 @@ impl PlannedMerge {
                     }
                 }
             }
-            let worktree = match worktree {
-                Some(worktree) => worktree,
-                None => worktree.insert(TestWorktree::open(&self.repo, &main)?),
+            let checkout = match checkout {
+                Some(checkout) => checkout,
+                None => checkout.insert(callbacks.checkouts.open(&self.run.base, callbacks.on_line)?),
             };
+            let trial = MergeTrial::begin(checkout)?;
             let commit = if next == MergeAction::Rebase {
-                match worktree.rebase(&entry.tip, &main)? {
+                match trial.rebase(&entry.tip, &main)? {
                     Ok(commit) if commit == main => return Ok(MergeOutcome::UpToDate),
                     Ok(commit) => commit,
                     Err(reason) => return skipped(MergeSkip::Conflicts { reason }),
@@ -121,27 +125,30 @@ impl PlannedMerge {
                 entry.tip.clone()
             };
             (callbacks.on_step)(MergeStep::Testing, Some(&entry.branch));
-            worktree.check_out(&commit)?;
-            let checkout = TestedCommit { dir: worktree.dir(), commit: &commit, branch: &entry.branch };
-            let proof = (callbacks.prove)(&checkout).map_err(MergeError::Proof)?;
+            trial.check_out(&commit)?;
+            let tested = TestedCommit { dir: checkout.path(), commit: &commit, branch: &entry.branch };
+            let proof = (callbacks.prove)(&tested).map_err(MergeError::Proof)?;
             (callbacks.on_step)(MergeStep::Proven, Some(&entry.branch));
             let evidence = match plan::decide(proof, entry.verified && commit == entry.tip) {
                 MergeDecision::Advance(evidence) => evidence,
                 MergeDecision::Skip(why) => return skipped(why),
                 MergeDecision::Reject(errors) => {
-                    let reason = format!("merge: tests fail on top of {}", self.run.base);
-                    let rescue = worktree.keep(&entry.branch, &commit, &reason)?;
-                    let main_fails = self.main_fails(worktree, &main, callbacks)?;
+                    // What the failed run left behind is gone before main itself is tested.
+                    drop(trial);
+                    let reason = format!("merge: gates fail on top of {}", self.run.base);
+                    let rescue = rescue::store_commit(&self.repo, &entry.branch, &commit, &reason)?.reference;
+                    let main_fails = self.main_fails(checkout, &main, callbacks)?;
                     return Ok(MergeOutcome::Regression { commit, errors, rescue, main_fails });
                 }
             };
             self.run.entries[index].stage =
                 MergeStage::Advancing { from: main.clone(), to: commit.clone(), evidence };
             self.save(MergeStep::Advancing, Some(index), callbacks)?;
-            let why = format!("git paw merge {}", entry.branch);
+            let why = format!("{MERGE_REFLOG} {}", entry.branch);
             match advance::fast_forward(&self.repo, &self.run.base, (&main, &commit), &why)? {
                 AdvanceResult::Done => {
                     (callbacks.on_step)(MergeStep::Advanced, Some(&entry.branch));
+                    trial.accept()?;
                     let rebased_from = (commit != entry.tip).then(|| entry.tip.clone());
                     return Ok(MergeOutcome::Merged { from: main, commit, evidence, rebased_from });
                 }
@@ -152,10 +159,10 @@ impl PlannedMerge {
         Ok(MergeOutcome::Skipped { why: MergeSkip::BaseKeptMoving })
     }
 
-    /// Whether the tests fail on main itself. Tested once per commit of main.
+    /// Whether the gates fail on main itself. Tested once per commit of main.
     fn main_fails(
         &mut self,
-        worktree: &TestWorktree,
+        checkout: &GateCheckout,
         main: &str,
         callbacks: &mut MergeCallbacks<'_>,
     ) -> Result<bool, MergeError> {
@@ -164,9 +171,9 @@ impl PlannedMerge {
         {
             return Ok(*fails);
         }
-        worktree.check_out(main)?;
-        let checkout = TestedCommit { dir: worktree.dir(), commit: main, branch: &self.run.base };
-        let proof = (callbacks.prove)(&checkout).map_err(MergeError::Proof)?;
+        checkout.check_out(main)?;
+        let tested = TestedCommit { dir: checkout.path(), commit: main, branch: &self.run.base };
+        let proof = (callbacks.prove)(&tested).map_err(MergeError::Proof)?;
         let fails = matches!(proof, CommitTestResult::Failed { .. });
         self.baseline = Some((main.to_owned(), fails));
         Ok(fails)
@@ -186,7 +193,7 @@ impl PlannedMerge {
         if self.repo.git().find_tip(branch)?.as_ref() != Some(old) {
             return Ok(());
         }
-        let why = format!("git paw merge: rebased onto {}", self.run.base);
+        let why = format!("{MERGE_REFLOG}: rebased onto {}", self.run.base);
         let kept = rescue::store_tip(&self.repo, branch, "before rebase")?;
         let note = match advance::move_branch(&self.repo, branch, (old, commit), &why)? {
             AdvanceResult::Done => {

@@ -287,7 +287,7 @@ impl<'a> UnattendedSession<'a> {
         (self.context.notify)(ProgressNotice::Note(&format!("merging {}", names.join(", "))));
         let merge = project_tests::open(&names, repo, Some(session))?;
         let limit = GATE_LIMIT.min(events.remaining());
-        let tests = ProjectTests::new(repo, self.context.checks.clone(), limit);
+        let tests = ProjectTests::new(repo, self.context.checks.clone(), limit, self.context.dirs);
         let on_line = |line: &str| (self.context.notify)(ProgressNotice::Progress(line));
         match merge.run_with_tests(true, &tests, client, events.stop(), &on_line) {
             Err(_) if events.stop().is_raised() => Ok(None),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use paw_core::BranchName;
-use paw_core::config::{self, Layer};
+use paw_core::config::{self, Layer, SandboxLevel};
 use paw_host::git::Repo;
 use paw_supervisor::gates::record::GateRecords;
 use paw_supervisor::gates::{
@@ -57,6 +57,7 @@ impl Project {
             limit: Duration::from_mins(1),
             keep_in: self.kept(),
             preparation: Preparation::default(),
+            sandbox: Some(SandboxLevel::Off),
             governance: Vec::new(),
             stop: StopRequest::default(),
         }
@@ -93,14 +94,62 @@ fn a_branch_with_passing_gates_is_verified_and_recorded_by_commit() {
 }
 
 #[test]
-fn gates_run_in_the_agents_worktree_if_it_is_clean() {
+fn gates_never_run_in_the_agents_worktree() {
     let project = Project::new();
-    fs::write(project.tree.join("cache"), "warm\n").unwrap();
-    fs::create_dir(project.tree.join(".git-paw")).unwrap();
-    fs::write(project.tree.join(".git-paw/AGENTS.local.md"), "ours\n").unwrap();
-    let report = project.verify(&[(Gate::Test, "pwd; cat cache")]);
-    assert_eq!(printed(&report, Gate::Test), format!("{}\nwarm\n", project.tree.display()));
-    assert!(!project.kept().exists());
+    fs::write(project.tree.join("cache"), "planted\n").unwrap();
+    let report = project.verify(&[(Gate::Test, "pwd; test -e cache && echo found")]);
+    let printed = printed(&report, Gate::Test);
+    assert!(
+        printed.starts_with(&project.kept().display().to_string()) && !printed.contains("found"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn a_broken_commit_fails_although_its_index_hides_the_working_file() {
+    for flag in ["--skip-worktree", "--assume-unchanged"] {
+        let project = Project::new();
+        project.commit("code.txt", "broken\n");
+        git(&project.tree, ["update-index", flag, "code.txt"]);
+        fs::write(project.tree.join("code.txt"), "fine\n").unwrap();
+        assert_eq!(git(&project.tree, ["status", "--porcelain"]), "");
+        let report = project.verify(&[(Gate::Test, "grep fine code.txt")]);
+        assert_eq!(report.proof, GateProof::Failed, "{flag}");
+    }
+}
+
+#[test]
+fn a_branch_does_not_find_what_another_branch_left() {
+    let project = Project::new();
+    project.repo.git(["branch", "feat/y", "feat/x"]);
+    let steps = [(Gate::Test, "test -e cache && echo warm; echo > cache")];
+    let other = GateRequest { branch: BranchName::new("feat/y").unwrap(), ..project.order(&steps) };
+    assert_eq!(printed(&project.verify(&steps), Gate::Test), "");
+    assert_eq!(printed(&run(&other), Gate::Test), "");
+    assert_eq!(printed(&project.verify(&steps), Gate::Test), "warm\n");
+    assert_eq!(printed(&run(&other), Gate::Test), "warm\n");
+}
+
+#[test]
+fn a_new_checkout_is_seeded_with_build_output_of_main_that_can_be_moved() {
+    let project = Project::new();
+    project.repo.commit_file(".gitignore", "target\nvenv\n", "ignore");
+    git(&project.tree, ["merge", "--quiet", "main"]);
+    let make =
+        "mkdir -p target venv; touch target/CACHEDIR.TAG; echo main > target/out; echo main > venv/out";
+    let main =
+        GateRequest { branch: BranchName::new("main").unwrap(), ..project.order(&[(Gate::Test, make)]) };
+    assert_eq!(run(&main).proof, GateProof::Verified);
+    let report = project.verify(&[(Gate::Test, "cat target/out; cat venv/out; echo branch > target/out")]);
+    let printed = printed(&report, Gate::Test);
+    assert!(printed.starts_with("main\n") && printed.contains("venv/out"), "{printed}");
+    let look = GateRequest { branch: main.branch, ..project.order(&[(Gate::Test, "cat target/out")]) };
+    let main = run(&look);
+    assert_eq!(
+        self::printed(&main, Gate::Test),
+        "main\n",
+        "a run of a branch does not write to main's checkout"
+    );
 }
 
 #[test]
@@ -132,12 +181,15 @@ fn the_kept_checkout_is_cleaned_but_keeps_ignored_files() {
 #[test]
 fn gates_refuse_a_foreign_directory_at_the_checkouts_path() {
     let project = Project::new();
-    fs::write(project.tree.join("dirty"), "x").unwrap();
-    fs::create_dir_all(project.kept().join("branch")).unwrap();
-    fs::write(project.kept().join("branch/mine"), "x").unwrap();
+    assert_eq!(project.verify(&[(Gate::Test, "true")]).proof, GateProof::Verified);
+    let is_checkout = |path: &PathBuf| path.is_dir() && path.extension().is_none();
+    let dir =
+        fs::read_dir(project.kept()).unwrap().map(|entry| entry.unwrap().path()).find(is_checkout).unwrap();
+    fs::remove_dir_all(dir.with_extension("state")).unwrap();
+    fs::write(dir.join("mine"), "x").unwrap();
     let error = gates::verify(&project.order(&[(Gate::Test, "true")]), Timestamp::UNIX_EPOCH, &mut |_| {});
-    assert!(matches!(error, Err(GateError::InTheWay(_))), "{error:?}");
-    assert!(project.kept().join("branch/mine").exists());
+    assert!(error.is_err_and(|error| error.to_string().contains("not empty")));
+    assert!(dir.join("mine").exists());
 }
 
 #[test]
@@ -154,22 +206,123 @@ fn the_kept_checkout_runs_no_repository_hooks() {
 }
 
 #[test]
-fn gates_are_void_if_the_tip_moves_meanwhile() {
+fn two_runs_of_one_branch_wait_for_each_other_and_say_so() {
     let project = Project::new();
-    let command = "git commit --quiet --allow-empty -m sneaky";
-    let report = project.verify(&[(Gate::Test, command)]);
-    assert_eq!(report.proof, GateProof::Void);
-    assert!(report.reason.unwrap().contains("moved"));
-    assert!(!report.record.exists());
+    let (started, go) = (project.dir.path().join("started"), project.dir.path().join("go"));
+    let hold = format!("touch {}; while ! test -e {}; do sleep 0.01; done", started.display(), go.display());
+    let first = project.order(&[(Gate::Test, &hold)]);
+    let second = project.order(&[(Gate::Test, "true")]);
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| run(&first));
+        paw_testkit::wait_until("the first run has started", || started.exists().then_some(()));
+        let mut waited = false;
+        let report = gates::verify(&second, Timestamp::UNIX_EPOCH, &mut |line| {
+            if line == "waiting: another run uses the checkout of feat/x" {
+                waited = true;
+                fs::write(&go, "").unwrap();
+            }
+        });
+        assert!(waited && report.unwrap().proof == GateProof::Verified);
+        assert_eq!(first.join().unwrap().proof, GateProof::Verified);
+    });
 }
 
 #[test]
-fn gates_are_void_if_a_file_in_the_worktree_changes_meanwhile() {
+fn runs_of_different_branches_run_at_the_same_time() {
     let project = Project::new();
-    let report = project.verify(&[(Gate::Test, "echo more >> work.txt")]);
+    project.repo.git(["branch", "feat/y", "feat/x"]);
+    let dir = project.dir.path().display().to_string();
+    let meet = |mine: &str, other: &str| {
+        format!(
+            "touch {dir}/{mine}; n=0; while ! test -e {dir}/{other}; do sleep 0.01; n=$((n+1)); test $n -lt 3000 || exit 1; done"
+        )
+    };
+    let (x, y) = (meet("x", "y"), meet("y", "x"));
+    let (x, y) = (project.order(&[(Gate::Test, &x)]), project.order(&[(Gate::Test, &y)]));
+    let y = GateRequest { branch: BranchName::new("feat/y").unwrap(), ..y };
+    std::thread::scope(|scope| {
+        let y = scope.spawn(move || run(&y));
+        assert_eq!(run(&x).proof, GateProof::Verified);
+        assert_eq!(y.join().unwrap().proof, GateProof::Verified);
+    });
+}
+
+#[test]
+fn gates_run_again_if_the_branch_moves_meanwhile() {
+    let project = Project::new();
+    let (tree, moved) = (project.tree.display().to_string(), project.dir.path().join("moved"));
+    let (moved, commit) = (moved.display(), "commit --quiet --allow-empty -m more");
+    let once = format!("test -e {moved} || {{ touch {moved}; git -C {tree} {commit}; }}");
+    let mut lines = Vec::new();
+    let order = project.order(&[(Gate::Test, &once)]);
+    let report =
+        gates::verify(&order, Timestamp::UNIX_EPOCH, &mut |line| lines.push(line.to_owned())).unwrap();
+    assert_eq!(
+        (report.proof, report.commit),
+        (GateProof::Verified, git(&project.tree, ["rev-parse", "HEAD"]))
+    );
+    let again = "feat/x moved while its gates ran: running the gates again (2 of 3)";
+    assert!(lines.iter().any(|line| line == again), "{lines:?}");
+}
+
+#[test]
+fn gates_are_void_if_the_branch_keeps_moving() {
+    let project = Project::new();
+    let command = format!("git -C {} commit --quiet --allow-empty -m more", project.tree.display());
+    let report = project.verify(&[(Gate::Test, &command)]);
     assert_eq!(report.proof, GateProof::Void);
-    assert!(report.reason.unwrap().contains("work.txt"));
-    assert_eq!(project.verify(&[(Gate::Test, "echo more >> work.txt")]).proof, GateProof::Verified);
+    assert!(report.reason.unwrap().contains("moved"));
+    assert!(!report.record.exists());
+    assert_eq!(git(&project.tree, ["rev-list", "--count", "main..feat/x"]), "4", "it ran three times");
+}
+
+#[test]
+fn gates_that_change_hooks_settings_or_main_fail() {
+    for (command, what) in [
+        ("git update-ref refs/heads/main $GIT_PAW_COMMIT", "main moved"),
+        ("echo $GIT_PAW_COMMIT > .git/refs/heads/main", "main moved"),
+        (
+            "mkdir -p .git/hooks; touch .git/hooks/pre-commit",
+            "hooks/pre-commit in the git directory was created",
+        ),
+        ("git config core.fsmonitor ./planted", "the git setting core.fsmonitor was changed"),
+        ("mkdir -p .git/info; echo '*.py filter=x' > .git/info/attributes", "info/attributes"),
+        ("mkdir -p .git/info; echo conftest.py >> .git/info/exclude", "info/exclude"),
+        ("git tag -f v1 HEAD~1", "the tag refs/tags/v1 was moved"),
+        ("git replace HEAD HEAD~1", "refs/replace/"),
+    ] {
+        let project = Project::new();
+        project.repo.commit_file("more.txt", "more\n", "more");
+        project.repo.git(["tag", "v1"]);
+        let command = format!("cd '{}' && {command}", project.repo.root.display());
+        let report = project.verify(&[(Gate::Test, &command)]);
+        assert_eq!(report.proof, GateProof::Failed, "{command}");
+        let error = &report.errors[0];
+        assert!(
+            error.starts_with("[security audit] while the gates ran, ") && error.contains(what),
+            "{error}"
+        );
+        assert!(report.reason.unwrap().contains(what) && !report.record.exists());
+    }
+}
+
+#[test]
+fn work_of_agents_and_of_the_user_does_not_fail_the_gates() {
+    for (command, again) in [
+        ("git branch feat/other && git config branch.feat/other.merge refs/heads/x", false),
+        ("git update-ref refs/paw/rescue/x HEAD && git update-ref refs/remotes/origin/x HEAD", false),
+        ("printf '# git-paw: ours\\n/AGENTS.md\\n' >> .git/info/exclude", false),
+        ("test -e ../once || { touch ../once; git commit --quiet --allow-empty -m by-the-user; }", true),
+        ("test -e ../once || { touch ../once; git tag v2; }", true),
+    ] {
+        let project = Project::new();
+        let command = format!("cd '{}' && {command}", project.repo.root.display());
+        let mut runs = 0;
+        let order = project.order(&[(Gate::Test, &command)]);
+        let mut count = |line: &str| runs += usize::from(line.starts_with("test: "));
+        let report = gates::verify(&order, Timestamp::UNIX_EPOCH, &mut count).unwrap();
+        assert_eq!((report.proof, runs), (GateProof::Verified, 1 + usize::from(again)), "{command}");
+    }
 }
 
 #[test]

@@ -51,8 +51,18 @@ pub fn store_if_needed(request: &RescueRequest<'_>) -> Result<Option<Rescue>, Re
 
 /// Stores the tip of a branch before it is rebased or deleted.
 pub fn store_tip(repo: &Repo, branch: &BranchName, reason: &str) -> Result<Rescue, RescueError> {
-    let git = repo.git();
-    let tip = git.find_tip(branch)?.ok_or_else(|| RescueError::NoBranch(branch.to_string()))?;
+    let tip = repo.git().find_tip(branch)?.ok_or_else(|| RescueError::NoBranch(branch.to_string()))?;
+    store_commit(repo, branch, &tip, reason)
+}
+
+/// Stores a commit that was made for a branch and that no ref points to.
+pub fn store_commit(
+    repo: &Repo,
+    branch: &BranchName,
+    commit: &str,
+    reason: &str,
+) -> Result<Rescue, RescueError> {
+    let (git, tip) = (repo.git(), commit.to_owned());
     let tree = git.line(["rev-parse", &format!("{tip}^{{tree}}")])?;
     let mut header = Header::new(RescueKind::Tip, reason, clock::now());
     header.branch = Some(branch.clone());

@@ -109,6 +109,17 @@ impl SetupPlan {
         self.steps.iter().map(|step| step.name.as_str())
     }
 
+    /// The exact text of the steps, in order: commands, and scripts with their content.
+    pub fn texts(&self) -> impl Iterator<Item = String> {
+        self.steps.iter().filter_map(|step| match &step.action {
+            StepAction::Shell(command) => Some(command.clone()),
+            StepAction::Script(script) => {
+                Some(format!("{}\n{}", step.name, String::from_utf8_lossy(&script.content)))
+            }
+            StepAction::Refused(_) => None,
+        })
+    }
+
     /// The repository's steps, approved or not.
     pub fn subject(&self) -> Option<&TrustSubject> {
         self.subject.as_ref()

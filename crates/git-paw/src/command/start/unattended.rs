@@ -91,7 +91,7 @@ pub(super) fn run(args: &StartArgs, context: &Context) -> Result<ExitCode, PawEr
 fn require_gates(repo: &Repo, trust: bool, context: &Context) -> Result<GateChecks, PawError> {
     context.approver()?;
     let consent = Consent::of_flag(trust);
-    let checks = approval::checks(repo, None, consent, context)?;
+    let checks = approval::checks(repo, consent, context)?;
     if checks.steps.is_empty() {
         return Err(PawError::ConfigError(
             "no gate is configured: an unattended session cannot verify its agents' work".to_owned(),

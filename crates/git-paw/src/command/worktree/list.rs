@@ -6,7 +6,6 @@ use paw_core::text;
 use paw_worktree::{WorktreeError, WorktreeListing, WorktreeStatus, Worktrees};
 use serde_json::{Value, json};
 
-use super::checkout_kind::CheckoutKind;
 use super::view;
 use crate::context::Context;
 
@@ -39,8 +38,7 @@ pub(super) fn run(args: &ListArgs, worktrees: &Worktrees, context: &Context) -> 
 pub(crate) fn answer(args: &ListArgs, worktrees: &Worktrees, context: &Context) -> Result<Value, PawError> {
     let listing = load(args, worktrees, context)?;
     let managed = listing.worktrees.iter().map(view::managed);
-    let unmanaged =
-        listing.unmanaged.iter().map(|entry| view::unmanaged(entry, CheckoutKind::of(entry, context)));
+    let unmanaged = listing.unmanaged.iter().map(view::unmanaged);
     let all: Vec<Value> = managed.chain(unmanaged).collect();
     Ok(json!({"worktrees": all}))
 }
@@ -58,9 +56,7 @@ fn print(listing: &WorktreeListing, context: &Context) -> Result<(), PawError> {
         let (id, path) = (row.id.to_string(), text::path(&row.path));
         rows.push([row.name.clone(), row.branch.to_string(), row.status.to_string(), id, path]);
     }
-    for entry in
-        listing.unmanaged.iter().filter(|entry| CheckoutKind::of(entry, context) == CheckoutKind::Worktree)
-    {
+    for entry in &listing.unmanaged {
         let branch = entry.branch.as_ref().map_or("(no branch)", paw_core::BranchName::as_str);
         let status = if entry.missing { "stale" } else { "unmanaged" };
         let path = text::path(&entry.path);

@@ -1,7 +1,6 @@
 //! `git paw worktree`: creates, lists, opens and removes worktrees.
 
 mod adopt;
-mod checkout_kind;
 pub(crate) mod create;
 pub(crate) mod list;
 mod prune;

@@ -4,8 +4,6 @@ use paw_worktree::list::UnmanagedWorktree;
 use paw_worktree::{ManagedWorktree, PreparedWorktree};
 use serde_json::{Value, json};
 
-use super::checkout_kind::CheckoutKind;
-
 /// A registered worktree. Absent values are omitted.
 pub(super) fn managed(row: &ManagedWorktree) -> Value {
     let mut value = json!({
@@ -20,7 +18,7 @@ pub(super) fn managed(row: &ManagedWorktree) -> Value {
         "created_branch": row.created_branch,
         "setup_status": row.setup.status.as_str(),
         "managed": true,
-        "kind": CheckoutKind::Worktree.as_str(),
+        "kind": "worktree",
     });
     if let Some(message) = &row.message {
         value["message"] = message.as_str().into();
@@ -32,7 +30,7 @@ pub(super) fn managed(row: &ManagedWorktree) -> Value {
 }
 
 /// An unmanaged worktree.
-pub(super) fn unmanaged(entry: &UnmanagedWorktree, kind: CheckoutKind) -> Value {
+pub(super) fn unmanaged(entry: &UnmanagedWorktree) -> Value {
     json!({
         "name": entry.name,
         "path": entry.path.to_string_lossy(),
@@ -40,7 +38,7 @@ pub(super) fn unmanaged(entry: &UnmanagedWorktree, kind: CheckoutKind) -> Value 
         "status": if entry.missing { "stale" } else { "active" },
         "repo_path": entry.repo.to_string_lossy(),
         "managed": false,
-        "kind": kind.as_str(),
+        "kind": "worktree",
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use paw_supervisor::merge::{MergeError, MergeOutcome, MergeSkip};
+use paw_supervisor::merge::{MergeOutcome, MergeSkip};
 use paw_testkit::git;
 
 use super::world::{World, outcome, outcomes, prove, read, write};
@@ -152,16 +152,4 @@ fn merge_does_not_move_main_during_a_rebase() {
     let report = world.merge();
     assert!(refusal(&report, "feat/b").contains("main is being rebased"), "{report:?}");
     assert_eq!(world.main(), mine);
-}
-
-#[test]
-fn merge_refuses_a_foreign_directory_at_the_test_worktrees_path() {
-    let world = World::new(&["a"]);
-    world.commit("a", "a.txt", "a\n");
-    fs::create_dir(world.test_worktree()).unwrap();
-    write(&world.test_worktree(), "mine", "x\n");
-    let before = world.main();
-    let error = world.merge_with(&mut |checkout| Ok(prove(checkout)), &mut |_, _| {}).unwrap_err();
-    assert!(matches!(error, MergeError::InTheWay(_)), "{error}");
-    assert_eq!((world.main(), read(&world.test_worktree(), "mine")), (before, "x\n".to_owned()));
 }

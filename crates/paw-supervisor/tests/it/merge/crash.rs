@@ -102,7 +102,7 @@ fn a_merge_killed_at_any_step_leaves_main_tested_and_resumes() {
 fn a_forecast_works_after_a_killed_merge_and_keeps_its_state() {
     let world = world();
     dies(&world, "Advanced feat/a");
-    assert!(world.test_worktree().exists());
+    assert!(world.test_checkout().exists());
     let merge: PlannedMerge = world.open().unwrap();
     assert_eq!(merge.forecast(true).unwrap().len(), 2, "a is merged");
     drop(merge);

@@ -212,7 +212,11 @@ fn merge_accepts_hostile_branch_names() {
     let members = [paw_supervisor::merge::MergeMember { agent: id("x"), branch: branch(&name) }];
     let merge = world.open_for(&members).unwrap();
     let (me, now) = (id("operator"), paw_host::clock::now);
+    let stop = paw_supervisor::gates::StopRequest::default();
+    let checkouts = paw_supervisor::gates::GateCheckouts::new(&world.repo(), &world.checkouts(), &stop);
     let mut callbacks = paw_supervisor::merge::MergeCallbacks {
+        on_line: &mut |_| {},
+        checkouts: &checkouts,
         prove: &mut |checkout| Ok(super::world::prove(checkout)),
         send: &mut |_| Ok(()),
         on_step: &mut |_, _| {},

@@ -10,6 +10,7 @@ use paw_core::paths::PawDir;
 use paw_core::{AgentId, BranchName, PawError};
 use paw_host::clock;
 use paw_host::git::Repo;
+use paw_supervisor::gates::{GateCheckouts, StopRequest};
 use paw_supervisor::merge::{
     CommitTestResult, MergeCallbacks, MergeError, MergeMember, MergeOutcome, MergeReport, MergeStep,
     PlannedMerge, TestedCommit, Verifications,
@@ -88,8 +89,16 @@ impl World {
         self.root.join(format!("app-feat-{agent}"))
     }
 
-    pub(crate) fn test_worktree(&self) -> PathBuf {
-        self.root.join("app-paw-merge")
+    /// The directory of the checkouts in which commits are tested.
+    pub(crate) fn checkouts(&self) -> PathBuf {
+        self.root.join("checkouts")
+    }
+
+    /// Main's checkout, in which commits are tested.
+    pub(crate) fn test_checkout(&self) -> PathBuf {
+        let entries = fs::read_dir(self.checkouts()).unwrap().map(|entry| entry.unwrap().path());
+        let is_dir = |path: &PathBuf| path.is_dir() && path.extension().is_none();
+        entries.into_iter().find(is_dir).unwrap()
     }
 
     /// An agent commits a file. Returns the commit.
@@ -193,15 +202,25 @@ impl World {
             Ok(())
         };
         let me = id("supervisor");
-        let mut callbacks = MergeCallbacks { prove, send: &mut send, on_step, sender: &me, now: &clock::now };
+        let checkouts = GateCheckouts::new(&self.repo(), &self.checkouts(), &StopRequest::default());
+        let mut callbacks = MergeCallbacks {
+            prove,
+            send: &mut send,
+            on_line: &mut |_| {},
+            on_step,
+            checkouts: &checkouts,
+            sender: &me,
+            now: &clock::now,
+        };
         self.open()?.run(self.rebase, &mut callbacks)
     }
 
     /// Asserts that the merge left no files behind.
     pub(crate) fn assert_tidy(&self) {
-        assert!(!self.test_worktree().exists(), "the temporary worktree is still there");
-        let listed = self.repo.git(["worktree", "list", "--porcelain"]);
-        assert!(!listed.contains("app-paw-merge"), "{listed}");
+        let checkouts =
+            fs::read_dir(self.checkouts()).into_iter().flatten().map(|entry| entry.unwrap().path());
+        let is_saved = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "saved");
+        assert_eq!(checkouts.filter(is_saved).count(), 0, "a copy of the checkout is still there");
         assert!(!self.repo.root.join(".git/paw/merge.json").exists(), "the journal is still there");
     }
 
