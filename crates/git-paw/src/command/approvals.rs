@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use paw_core::PawError;
 use paw_core::text::{self, plural};
 use paw_host::process::shell_quote;
-use paw_supervisor::approval::log::{VerdictEntry, VerdictLog, suggest};
+use paw_supervisor::approval::log::{VerdictEntry, VerdictLog, find_narrowed_rules, suggest};
 use paw_supervisor::approval::{self, ApprovalVerdict};
 use serde_json::json;
 
@@ -123,6 +123,14 @@ fn list(args: &ApprovalsArgs, context: &Context) -> Result<(), PawError> {
         let rule = &suggestion.pattern;
         context.output.note(&format!(
             "hint: asked {times} about `{rule}`; to allow it: [supervisor.common_dev_allowlist] extra = [\"{rule}\"]"
+        ));
+    }
+    let (rules, _) = rules::gather(None, context)?;
+    for narrowed in find_narrowed_rules(&entries, &rules) {
+        let rule = &narrowed.rule;
+        context.output.note(&format!(
+            "hint: the rule `{rule}` no longer covers `{}`; to allow any continuation, end it in ` *`: \"{rule} *\"",
+            text::reveal(&text::truncate_chars(&narrowed.command, 100))
         ));
     }
     Ok(())

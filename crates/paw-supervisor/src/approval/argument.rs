@@ -56,6 +56,8 @@ pub(super) enum ArgumentKind {
     Number,
     /// `NAME`: letters, digits and a few signs, as in names of packages, features and tests.
     Name,
+    /// `TRIPLE`: the name of a compilation target, not a file that describes one.
+    Triple,
     /// `REF`: a branch or a tag, not a mapping from one to another.
     Ref,
     /// `TRUNK`: the default branch, or a remote's.
@@ -103,6 +105,7 @@ impl ArgumentKind {
             "ARG" | "ARGS" => Self::Argument,
             "NUM" => Self::Number,
             "NAME" => Self::Name,
+            "TRIPLE" => Self::Triple,
             "REF" => Self::Ref,
             "TRUNK" => Self::Trunk,
             "PRINT" => Self::Print,
@@ -164,6 +167,7 @@ impl ArgumentKind {
                 let name = text.replace(['~', '^', '{', '}'], "x");
                 is_name(&name) && !text.contains([':', '+', ',', ' ']) && !text.starts_with(['^', '~', '{'])
             }
+            Self::Triple => is_name(text) && !text.contains('/') && !text.ends_with(".json"),
             Self::Trunk => is_trunk_of(text, shell.trunk),
             Self::Print => takes_texts(text),
             Self::Sed => scripts::is_harmless_sed(text),
@@ -194,6 +198,10 @@ impl ArgumentKind {
         if let Some(tree) = value.tree {
             return shell.check_tree(tree, value.access);
         }
+        // Some programs pass what follows `--` to another one.
+        if text.starts_with('-') && text.len() > 1 {
+            return Err(format!("{} is a file name that looks like an option", quoted(text)));
+        }
         let leading = text.starts_with(['*', '?', '[']);
         if value.glob && leading && *self == Self::Path && !value.no_option {
             return Err(format!("{} could match a file whose name is an option", quoted(text)));
@@ -205,9 +213,9 @@ impl ArgumentKind {
             return Err(format!("{} could be a file with more arguments", quoted(text)));
         }
         // git reads `HEAD:file` and `:(top)file`.
-        let magic = |c: char| matches!(c, ':' | ')' | '!' | '^' | '/');
-        for part in text.match_indices([':', ')']).map(|(at, _)| text[at..].trim_start_matches(magic)) {
-            if !part.is_empty() {
+        for (at, _) in text.match_indices([':', ')', '=']) {
+            let part = text[at..].trim_start_matches([':', ')', '=', '!', '^']);
+            if !part.is_empty() && part != "/" {
                 shell.check_path(part, value.glob, value.access)?;
             }
         }
@@ -240,21 +248,24 @@ impl ArgumentKind {
     }
 }
 
-/// Whatever the argument means, it must not name a path outside of the worktree.
+/// Whatever the argument means, no part of it may be a path outside of the worktree.
 fn check_any(value: ArgumentValue<'_>, shell: &ShellState<'_>) -> Result<(), String> {
     let text = value.text;
-    let path = match text.split_once('=') {
-        Some((name, value)) if name.starts_with('-') => value,
-        _ if text.starts_with('-') => text.trim_start_matches('-'),
-        _ => text,
-    };
-    if value.glob && path.starts_with(['*', '?', '[']) {
-        return Err(format!("{} could match a file whose name is an option", quoted(text)));
-    }
-    if value.tree.is_some() || text.contains("://") || text.contains('\n') {
+    if value.tree.is_some() || value.glob || text.contains("://") {
         return Err(format!("{} is not a plain argument", quoted(text)));
     }
-    if path.is_empty() { Ok(()) } else { shell.check_path(path, value.glob, PathAccess::Write) }
+    let is_path = |c: char| c.is_alphanumeric() || "._/~-".contains(c);
+    for part in text.split(|c| !is_path(c)).filter(|part| !part.is_empty()) {
+        let name = part.trim_start_matches('-');
+        // `-f/etc/passwd`
+        if part.starts_with('-') && name.contains(['/', '~']) {
+            return Err(format!("{} could name a path", quoted(text)));
+        }
+        if !name.is_empty() {
+            shell.check_path(name, false, PathAccess::Write)?;
+        }
+    }
+    Ok(())
 }
 
 /// Digits, with an optional sign before and an optional unit after them.

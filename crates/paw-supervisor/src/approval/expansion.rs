@@ -66,7 +66,7 @@ impl Judge<'_> {
             _ => None,
         };
         Ok(known.map_or_else(
-            || ShellWord { unknown: true, ..ShellWord::default() },
+            || ShellWord { text: UNKNOWN.to_string(), unknown: true, ..ShellWord::default() },
             |text| ShellWord::literal(&text),
         ))
     }
@@ -84,6 +84,9 @@ impl Judge<'_> {
         }
     }
 }
+
+/// Stands for the output of a command in a word, so that the text around it does not close the gap.
+const UNKNOWN: char = char::REPLACEMENT_CHARACTER;
 
 /// Without quotes, a shell splits a value and expands patterns in it.
 fn append(word: &mut ShellWord, value: &ShellWord, quoted: bool) -> Result<(), String> {

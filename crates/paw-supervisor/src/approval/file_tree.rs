@@ -29,6 +29,8 @@ pub(super) struct FileTree {
     pub(super) hides_dots: bool,
     /// Whether the command opens what links lead to.
     pub(super) follows: bool,
+    /// Only files that git tracks.
+    pub(super) tracked: bool,
     /// Whether names with spaces or quotes would be read as several.
     pub(super) splits: bool,
 }
@@ -101,21 +103,10 @@ impl FileTree {
         access: PathAccess,
     ) -> Result<(), String> {
         let shown = path.strip_prefix(&bounds.root).unwrap_or(path).to_string_lossy().into_owned();
-        if is_link {
-            let target = bounds.resolve(path, &shown)?;
-            bounds.require_allowed(&target, &shown, access)?;
-            if target.is_dir() {
-                return Err(format!("{} is a link to a directory", quoted(&shown)));
-            }
+        match check_entry(bounds, path, (&shown, is_link), access) {
+            Err(_) if self.tracked && !is_tracked(bounds, &shown) => Ok(()),
+            checked => checked,
         }
-        let inside = path.strip_prefix(&bounds.root).unwrap_or(path);
-        // In a linked worktree `.git` is a file that names a directory.
-        let refused = match protected::find(inside) {
-            Some(Protection::Secret) => access == PathAccess::Write || !inside.ends_with(".git"),
-            Some(Protection::Settings | Protection::Steering) => access == PathAccess::Write,
-            None => false,
-        };
-        if refused { Err(format!("{} is protected", quoted(&shown))) } else { Ok(()) }
     }
 
     fn selects(&self, name: &str, hidden: bool) -> bool {
@@ -125,6 +116,40 @@ impl FileTree {
         }
         !(self.hides_dots && hidden) && !among(&self.without)
     }
+}
+
+fn check_entry(
+    bounds: &PathBounds,
+    path: &Path,
+    (shown, is_link): (&str, bool),
+    access: PathAccess,
+) -> Result<(), String> {
+    if is_link {
+        let target = bounds.resolve(path, shown)?;
+        bounds.require_allowed(&target, shown, access)?;
+        if target.is_dir() {
+            return Err(format!("{} is a link to a directory", quoted(shown)));
+        }
+    }
+    let inside = path.strip_prefix(&bounds.root).unwrap_or(path);
+    // In a linked worktree `.git` is a file that names a directory.
+    let refused = match protected::find(inside) {
+        Some(Protection::Secret) => access == PathAccess::Write || !inside.ends_with(".git"),
+        Some(Protection::Settings | Protection::Steering) => access == PathAccess::Write,
+        None => false,
+    };
+    if refused { Err(format!("{} is protected", quoted(shown))) } else { Ok(()) }
+}
+
+/// Whether the name is in git's index, or could be: version 4 shortens names, and an unreadable index says nothing.
+fn is_tracked(bounds: &PathBounds, name: &str) -> bool {
+    let dot_git = bounds.root.join(".git");
+    let named = fs::read_to_string(&dot_git).ok();
+    let named = named.as_deref().and_then(|text| text.strip_prefix("gitdir: "));
+    let git_dir = named.map_or(dot_git, |dir| bounds.root.join(dir.trim_end()));
+    let Ok(index) = fs::read(git_dir.join("index")) else { return true };
+    let plain = index.get(4..8).is_some_and(|version| version == [0, 0, 0, 2] || version == [0, 0, 0, 3]);
+    !plain || index.windows(name.len().max(1)).any(|part| part == name.as_bytes())
 }
 
 #[cfg(test)]

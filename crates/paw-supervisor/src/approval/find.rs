@@ -92,29 +92,41 @@ pub(super) fn listed_files(before: &[ShellNode], judge: &mut Judge<'_>) -> Resul
     }
     let words = words_of(first, judge).ok_or_else(unknown)?;
     let texts: Vec<_> = words.iter().map(|word| word.text.as_str()).collect();
-    let everything = || FileTree { roots: vec![".".to_owned()], follows: true, ..FileTree::default() };
+    let tracked =
+        || FileTree { roots: vec![".".to_owned()], follows: true, tracked: true, ..FileTree::default() };
     match texts.as_slice() {
-        ["find", ..] if !texts.contains(&"-exec") => Ok(tree_of(&words[1..])),
-        ["git", "ls-files"] => Ok(everything()),
+        ["find", args @ ..] if prints_names(args) => Ok(tree_of(&words[1..])),
+        ["git", "ls-files"] | ["git", "diff", "--name-only"] => Ok(tracked()),
         ["git", "ls-files", pattern] if pattern.starts_with("*.") && words[2].quoted => {
-            Ok(FileTree { names: vec![(*pattern).to_owned()], ..everything() })
+            Ok(FileTree { names: vec![(*pattern).to_owned()], ..tracked() })
         }
-        ["git", "diff", "--name-only", ..] => Ok(everything()),
-        ["grep", flags, _, ..] if is_listing(flags) => listing(&words[1..], everything()),
-        ["rg", "-l" | "--files-with-matches", ..] | ["rg", "--files", ..] => Ok(everything()),
+        ["git", "diff", "--name-only", more] if !more.starts_with('-') => Ok(tracked()),
+        ["grep", flags, _, files @ ..] if is_listing(flags) => listing(files).ok_or_else(unknown),
+        ["rg", "-l" | "--files-with-matches", pattern, files @ ..] if !pattern.starts_with('-') => {
+            listing(files).ok_or_else(unknown)
+        }
         _ => Err(unknown()),
     }
+}
+
+/// Whether `find` prints nothing but names.
+fn prints_names(args: &[&str]) -> bool {
+    !args.iter().any(|arg| matches!(*arg, "-exec" | "-printf" | "-ls"))
 }
 
 /// `-rl`, `-lr`, `-rln`
 fn is_listing(flags: &str) -> bool {
     let letters = flags.strip_prefix('-').unwrap_or_default();
-    letters.contains('l') && letters.chars().all(|c| "rlinEFw".contains(c))
+    letters.contains('l') && letters.chars().all(|c| "rliEFw".contains(c))
 }
 
-fn listing(args: &[ShellWord], everything: FileTree) -> Result<FileTree, String> {
-    let includes = args.iter().filter_map(|word| word.text.strip_prefix("--include="));
-    Ok(FileTree { names: includes.map(str::to_owned).collect(), ..everything })
+/// The files below the operands of a search that prints names.
+fn listing(args: &[&str]) -> Option<FileTree> {
+    let (options, files): (Vec<&str>, Vec<&str>) = args.iter().partition(|arg| arg.starts_with('-'));
+    let names = options.iter().map(|option| option.strip_prefix("--include=")).collect::<Option<Vec<_>>>()?;
+    let roots = if files.is_empty() { vec!["."] } else { files };
+    let owned = |texts: Vec<&str>| texts.into_iter().map(str::to_owned).collect::<Vec<_>>();
+    Some(FileTree { roots: owned(roots), names: owned(names), follows: true, ..FileTree::default() })
 }
 
 fn words_of(node: &ShellNode, judge: &mut Judge<'_>) -> Option<Vec<ShellWord>> {

@@ -1,5 +1,7 @@
 //! Programs that run another program: what they run is judged instead.
 
+use paw_core::config::ApprovalLevel;
+
 use super::characters::quoted;
 use super::file_tree::FileTree;
 use super::find;
@@ -14,10 +16,14 @@ const PREFIXES: &[(&str, &str)] = &[
     ("time -p", "measures time"),
     ("nice", "lowers the priority"),
     ("uv run", "runs in the project's environment; what is missing is downloaded"),
+    ("uv run --offline", "runs in the project's environment, without downloading"),
     ("poetry run", "runs in the project's environment"),
     ("pipenv run", "runs in the project's environment"),
     ("bundle exec", "runs with the project's gems"),
 ];
+
+/// Launchers that download what is missing.
+const FETCHING: &[&str] = &["uv run", "npx", "pnpm exec", "yarn exec", "bunx", "bun x"];
 
 /// Node tools run by a package manager, which would download a package that is not installed.
 const PACKAGE_RUNNERS: &[&str] = &[
@@ -62,6 +68,7 @@ pub(super) fn find(
         if texts[count].starts_with('-') {
             return Ok(None);
         }
+        require_network(&texts[..count], judge)?;
         return judge.judge_words(&words[count..], before).map(Some);
     }
     if let Some(tool) = installed_tool(texts[0]) {
@@ -76,7 +83,17 @@ pub(super) fn find(
     if !judge.place.packages.contains(package) {
         return Err(format!("{} is not in the lockfile of the default branch", quoted(package)));
     }
+    require_network(&texts[..count], judge)?;
     judge.judge_words(&words[count..], before).map(Some)
+}
+
+/// A launcher that could download something is not for the conservative level.
+fn require_network(words: &[&str], judge: &Judge<'_>) -> Result<(), String> {
+    let name = words.join(" ");
+    if FETCHING.contains(&name.as_str()) && judge.rules.level == ApprovalLevel::Conservative {
+        return Err(format!("{name} can use the network, and the level is conservative"));
+    }
+    Ok(())
 }
 
 /// `timeout -k 5 60`

@@ -12,7 +12,8 @@ use paw_core::paths::rotated;
 use paw_host::files::FileError;
 use serde::{Deserialize, Serialize};
 
-use super::{ApprovalVerdict, tools};
+use super::word::ShellWord;
+use super::{ApprovalRules, ApprovalVerdict, tools};
 
 /// A file of this size is rotated; the previous one is deleted.
 const MOST_BYTES: u64 = 4 << 20;
@@ -134,6 +135,35 @@ pub fn suggest(entries: &[VerdictEntry]) -> Vec<RuleSuggestion> {
     found
 }
 
+/// A user rule that once allowed a command which it does not cover any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NarrowedRule {
+    pub rule: String,
+    pub command: String,
+}
+
+/// Rules that the log shows to have relied on more than plain arguments, each once, until the command is asked about.
+pub fn find_narrowed_rules(entries: &[VerdictEntry], rules: &ApprovalRules) -> Vec<NarrowedRule> {
+    let mut found: Vec<NarrowedRule> = Vec::new();
+    for (at, entry) in entries.iter().enumerate().filter(|(_, entry)| entry.verdict == "allow") {
+        let Some((_, after)) = entry.reason.split_once("your rule `") else { continue };
+        let rule = after.split('`').next().unwrap_or_default().to_owned();
+        let asked =
+            entries[at..].iter().any(|later| later.verdict == "ask" && later.command == entry.command);
+        let narrowed = || {
+            let commands = super::simple_commands(&entry.command).unwrap_or_default();
+            commands.iter().any(|words| {
+                let words: Vec<_> = words.iter().map(|word| ShellWord::literal(word)).collect();
+                rules.find_user_rule(&words).is_err()
+            })
+        };
+        if !asked && !found.iter().any(|known| known.rule == rule) && narrowed() {
+            found.push(NarrowedRule { rule, command: entry.command.clone() });
+        }
+    }
+    found
+}
+
 fn is_known(pattern: &str) -> bool {
     tools::is_listed(pattern.split(' ').next().unwrap_or_default())
 }
@@ -208,6 +238,35 @@ mod tests {
         log.append(&entry(2, "pwd", "allow")).unwrap();
         assert!(fs::metadata(log.path()).unwrap().len() < 1000);
         assert_eq!(log.load().unwrap().last().unwrap().command, "pwd");
+    }
+
+    #[test]
+    fn rules_that_relied_on_more_than_plain_arguments_are_reported_until_they_are_asked_about() {
+        let config = paw_core::config::SupervisorConfig {
+            common_dev_allowlist: paw_core::config::DevAllowlistConfig {
+                extra: vec!["make lint".to_owned(), "just x *".to_owned()],
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        let rules = ApprovalRules::from_config(&config);
+        let allowed = |second, command: &str, rule: &str| VerdictEntry {
+            reason: format!("harmless here: your rule `{rule}`"),
+            ..entry(second, command, "allow")
+        };
+        let mut entries = vec![
+            allowed(1, "make lint -j4", "make lint"),
+            allowed(2, "make lint -k", "make lint"),
+            allowed(3, "make lint", "make lint"),
+            allowed(4, "just x --y", "just x"),
+        ];
+        let found = find_narrowed_rules(&entries, &rules);
+        assert_eq!(
+            found,
+            [NarrowedRule { rule: "make lint".to_owned(), command: "make lint -j4".to_owned() }]
+        );
+        entries.extend([entry(5, "make lint -j4", "ask"), entry(6, "make lint -k", "ask")]);
+        assert_eq!(find_narrowed_rules(&entries, &rules), []);
     }
 
     #[test]

@@ -36,9 +36,11 @@ pub(super) fn check(call: &AllowedCall, found: &MatchedArguments, judge: &Judge<
         Some(ExtraCheck::Copy) => check_copy(found, shell),
         Some(ExtraCheck::Grep) => check_grep(found, shell),
         Some(ExtraCheck::Ripgrep) => check_ripgrep(found, shell),
+        Some(ExtraCheck::Tracked) => check_tracked(shell),
         Some(ExtraCheck::Trees) => check_trees(found, shell),
+        Some(ExtraCheck::Script) if !judge.rules.writes => check_script(found),
         Some(ExtraCheck::Push) => check_push(found, judge),
-        Some(ExtraCheck::Find | ExtraCheck::Test) | None => Ok(()),
+        Some(ExtraCheck::Find | ExtraCheck::Script | ExtraCheck::Test) | None => Ok(()),
     }
 }
 
@@ -135,6 +137,29 @@ fn check_ripgrep(found: &MatchedArguments, shell: &ShellState<'_>) -> Result<(),
         ..FileTree::default()
     };
     shell.check_tree(&tree, PathAccess::Read)
+}
+
+/// `git grep` reads what is tracked.
+fn check_tracked(shell: &ShellState<'_>) -> Result<(), String> {
+    let root = shell.bounds.root.to_string_lossy().into_owned();
+    let tree = FileTree { roots: vec![root], tracked: true, ..FileTree::default() };
+    shell.check_tree(&tree, PathAccess::Read)
+}
+
+/// Scripts that format or fix, by their names.
+fn check_script(found: &MatchedArguments) -> Result<(), String> {
+    const WRITING: [&str; 9] =
+        ["format", "fmt", "fix", "write", "prettier", "update", "generate", "codegen", "build"];
+    let writes = |name: &str| {
+        let parts: Vec<_> = name.split([':', '-', '.', '_']).collect();
+        parts.iter().any(|part| WRITING.contains(part)) && !parts.contains(&"check")
+    };
+    match found.operands.first() {
+        Some(script) if writes(&script.text) => {
+            Err(format!("the script {} writes files, which is switched off", quoted(&script.text)))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// `diff -r` opens what links lead to.

@@ -53,7 +53,9 @@ pub(super) enum ExtraCheck {
     Grep,
     Push,
     Ripgrep,
+    Script,
     Test,
+    Tracked,
     Trees,
 }
 
@@ -138,7 +140,9 @@ fn call(words: &str, effects: &str) -> AllowedCall {
             "grep" => call.check = Some(ExtraCheck::Grep),
             "push" => call.check = Some(ExtraCheck::Push),
             "ripgrep" => call.check = Some(ExtraCheck::Ripgrep),
+            "script" => call.check = Some(ExtraCheck::Script),
             "test" => call.check = Some(ExtraCheck::Test),
+            "tracked" => call.check = Some(ExtraCheck::Tracked),
             "trees" => call.check = Some(ExtraCheck::Trees),
             _ => {}
         }
@@ -307,7 +311,7 @@ mod tests {
             if let Some(header) = row.strip_prefix('[') {
                 let known = [
                     "network", "fetches", "writes", "moves", "copy", "find", "grep", "push", "ripgrep",
-                    "test", "trees",
+                    "script", "test", "tracked", "trees",
                 ];
                 let (words, effects) = header.split_once(']').unwrap();
                 assert!(

@@ -385,7 +385,7 @@ mod tests {
         assert!(check(&tested, "-v one -- --exact two three"));
         assert!(!check(&tested, "one two") && !check(&tested, "-- -v") && !check(&tested, "--exact"));
         let plain = usage("-v", "PATH...");
-        assert!(check(&plain, "-- -v") && !check(&plain, "-- ../x"));
+        assert!(check(&plain, "-- v") && !check(&plain, "-- -v") && !check(&plain, "-- ../x"));
     }
 
     #[test]
