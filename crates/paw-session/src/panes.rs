@@ -17,14 +17,18 @@ use paw_host::git::PANE_SETTING;
 use paw_host::process::shell_quote;
 use paw_host::tmux::TmuxCommand;
 
-pub use build::push_sizes;
 use build::with_environment;
+pub use build::{push_sizes, restore_size};
 
 use crate::layout::{Layout, TooManyAgents, TopRow};
 use crate::logs::{self, LogOwner};
 
 /// The pane option with the agent's state, shown in the pane's border.
 pub const STATE: &str = "@paw_state";
+/// The pane option with the pane's label for its border, because CLIs overwrite the title.
+pub const LABEL: &str = "@paw_label";
+/// The session option with the size of new windows before the session was created.
+pub const SIZE_BEFORE: &str = "@paw_default_size";
 /// The session option with the session's unique id.
 pub const SESSION_MARK: &str = "@paw_session";
 pub const SUPERVISOR: &str = AgentId::SUPERVISOR;
@@ -217,8 +221,10 @@ pub fn mark(target: &str, mark: &str) -> TmuxCommand {
     TmuxCommand::new("set-option").args(["-p", "-t", target, MARK, mark])
 }
 
-pub fn title(target: &str, title: &str) -> TmuxCommand {
-    TmuxCommand::new("select-pane").args(["-t", target, "-T", &plain(title)])
+/// Sets the title of a pane, and its label.
+pub fn title(target: &str, title: &str, push: &mut impl FnMut(TmuxCommand)) {
+    push(TmuxCommand::new("select-pane").args(["-t", target, "-T", &plain(title)]));
+    push(TmuxCommand::new("set-option").args(["-p", "-t", target, LABEL, &plain(title)]));
 }
 
 /// Types the pane's command and logs its output.

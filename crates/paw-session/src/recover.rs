@@ -149,7 +149,7 @@ fn show_dashboard(
         None => split_dashboard(services, &target, find(SUPERVISOR))?,
     };
     batch.push(panes::mark(&id, &dashboard.mark));
-    batch.push(panes::title(&id, &dashboard.title));
+    panes::title(&id, &dashboard.title, &mut |command| batch.push(command));
     panes::type_and_log(&id, &dashboard, &mut |command| batch.push(command));
     Ok(())
 }

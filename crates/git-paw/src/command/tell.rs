@@ -4,32 +4,43 @@ use std::time::Duration;
 
 use clap::Args;
 use paw_agent::cli;
-use paw_agent::deliver::{DeliveryOptions, deliver};
+use paw_agent::deliver::{DeliveryError, DeliveryOptions, deliver};
+use paw_agent::state::AgentActivity;
 use paw_broker::message::FeedbackMessage;
-use paw_core::config::TellMode;
-use paw_core::{AgentId, PawError};
+use paw_core::config::{PawConfig, TellMode};
+use paw_core::{AgentId, ErrorCode, PawError};
 use paw_host::clock;
-use paw_supervisor::sweep;
+use paw_session::lifecycle::Session;
+use paw_supervisor::sweep::{self, AgentSnapshot};
+use serde::Serialize;
 use serde_json::json;
 
 use crate::context::Context;
 
 /// Send an instruction to an agent
 ///
-/// Sends the text to the agent's inbox, which the agent reads between two steps. With --now the text is typed into the
-/// agent's pane as a prompt, once its input is empty. The default is set in the configuration: [supervisor.tell] mode.
+/// Types the text into the pane of an agent that is idle, because an idle agent does not read its inbox. A busy agent gets it
+/// in its inbox, which it reads between two steps. [supervisor.tell] mode sets another default.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  git paw tell feat-auth \"use bcrypt for the passwords\"
-  git paw tell feat-api --now \"skip the migration\"")]
+  git paw tell feat/auth \"use bcrypt for the passwords\"
+  git paw tell feat-api --now \"skip the migration\"
+  git paw tell --all --inbox \"main has moved; rebase before you finish\"")]
 pub(crate) struct TellArgs {
-    /// The agent, by its id or its branch
-    agent: String,
-    #[arg(value_name = "TEXT")]
-    text: String,
-    /// Type the text into the agent's pane
+    /// The agent, by its branch, id or a unique prefix
+    #[arg(required_unless_present = "all")]
+    agent: Option<String>,
+    #[arg(value_name = "TEXT", required_unless_present = "all")]
+    text: Option<String>,
+    /// Send it to every agent; the only argument is the text
     #[arg(long)]
+    all: bool,
+    /// Type the text into the agent's pane, once its input is empty
+    #[arg(long, conflicts_with = "inbox")]
     now: bool,
+    /// Send it to the inbox, even of an idle agent
+    #[arg(long)]
+    inbox: bool,
     /// Print one JSON document
     #[arg(long)]
     pub(crate) json: bool,
@@ -38,32 +49,87 @@ pub(crate) struct TellArgs {
 /// How long to wait for a busy agent.
 const READY: Duration = Duration::from_secs(20);
 
+/// How an instruction reached an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum DeliveryWay {
+    Pane,
+    Inbox,
+}
+
 pub(crate) fn run(args: &TellArgs, context: &Context) -> Result<(), PawError> {
-    if args.text.trim().is_empty() {
+    let (name, text) = match (&args.agent, &args.text) {
+        (Some(text), None) => (None, text),
+        (name, Some(text)) if !args.all => (name.as_ref(), text),
+        _ => {
+            let problem = "--all takes only the text";
+            return Err(
+                PawError::new(ErrorCode::InvalidArgument, problem).hint("git paw tell --all \"text\"")
+            );
+        }
+    };
+    if text.trim().is_empty() {
         return Err(PawError::SessionError("the text is empty".to_owned()));
     }
     let session = context.require_session()?;
     let config = context.load_config()?.resolve()?;
-    let agent = sweep::require_agent(sweep::sweep(&session, clock::now())?, &args.agent)?;
-    let mode = config.supervisor.unwrap_or_default().tell.mode;
-    let typed = args.now || mode == TellMode::SendKeys;
-    if typed {
-        let pane = agent.pane.as_ref().ok_or_else(|| {
-            PawError::SessionError(format!("{} has no pane", agent.id)).hint("omit --now to send a message")
-        })?;
-        let options = DeliveryOptions { ready_timeout: READY, ..DeliveryOptions::default() };
-        let options = options.with_config(config.clis.get(&agent.cli));
-        deliver(&session.tmux, &pane.id, cli::descriptor(&agent.cli), &args.text, options)?;
-    } else {
-        let sent = send(&agent.id, &args.text, session.receipt.has_broker(), context);
-        sent.map_err(|error| if session.receipt.has_broker() { error } else { no_inbox() })?;
+    let swept = sweep::sweep(&session, clock::now())?;
+    let agents = match name {
+        Some(name) => vec![sweep::require_agent(swept, name)?],
+        None => swept,
+    };
+    let mut told = Vec::new();
+    for agent in &agents {
+        let way = tell(agent, text, args, &session, &config, context)?;
+        if !context.output.wants_json() {
+            let how = if way == DeliveryWay::Pane { "typed into the pane of" } else { "sent to" };
+            context.output.say(&format!("{how} {}", agent.id))?;
+        }
+        told.push(json!({"agent": agent.id, "way": way}));
     }
     if context.output.wants_json() {
-        let way = if typed { "pane" } else { "inbox" };
-        return context.output.document(&json!({"agent": agent.id, "way": way}));
+        let document = if args.all { json!(told) } else { told.pop().unwrap_or_default() };
+        return context.output.document(&document);
     }
-    let how = if typed { "typed into the pane of" } else { "sent to" };
-    context.output.say(&format!("{how} {}", agent.id))
+    Ok(())
+}
+
+fn tell(
+    agent: &AgentSnapshot,
+    text: &str,
+    args: &TellArgs,
+    session: &Session,
+    config: &PawConfig,
+    context: &Context,
+) -> Result<DeliveryWay, PawError> {
+    let has_broker = session.receipt.has_broker();
+    let mode = config.supervisor.clone().unwrap_or_default().tell.mode;
+    let is_idle = agent.known.state == AgentActivity::Idle;
+    let typed = match mode {
+        _ if args.now || args.inbox => args.now,
+        TellMode::SendKeys => true,
+        TellMode::Feedback => false,
+        TellMode::Auto => is_idle || !has_broker,
+    };
+    if !typed {
+        let sent = send(&agent.id, text, has_broker, context);
+        sent.map_err(|error| if has_broker { error } else { no_inbox() })?;
+        return Ok(DeliveryWay::Inbox);
+    }
+    let pane = agent.pane.as_ref().ok_or_else(|| {
+        PawError::SessionError(format!("{} has no pane", agent.id)).hint("use --inbox to send a message")
+    })?;
+    let options = DeliveryOptions { ready_timeout: READY, ..DeliveryOptions::default() };
+    let options = options.with_config(config.clis.get(&agent.cli));
+    let delivered = deliver(&session.tmux, &pane.id, cli::descriptor(&agent.cli), text, options);
+    match delivered {
+        // It became busy after it was looked at.
+        Err(DeliveryError::NotReady { .. }) if has_broker && !args.now && mode == TellMode::Auto => {
+            send(&agent.id, text, has_broker, context)?;
+            Ok(DeliveryWay::Inbox)
+        }
+        delivered => delivered.map(|_| DeliveryWay::Pane).map_err(Into::into),
+    }
 }
 
 fn no_inbox() -> PawError {

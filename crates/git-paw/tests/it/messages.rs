@@ -336,7 +336,7 @@ fn tell_fails_in_a_session_without_a_broker() {
     assert!(wait_until("the broker has ended", || broker.try_wait().unwrap()).success());
     let ran = world.paw(&["start", "--no-supervisor", "--cli", "claude", "--branches", "feat/a,feat/b"]);
     assert_eq!(ran.code, 0, "{ran}");
-    let ran = world.paw(&["tell", "feat-a", "use bcrypt"]);
+    let ran = world.paw(&["tell", "feat-a", "--inbox", "use bcrypt"]);
     assert!(ran.code == 1 && ran.stderr.contains("this session has no broker"), "{ran}");
     assert!(!world.history().contains("bcrypt"), "the message is not stored");
 }

@@ -182,7 +182,7 @@ impl Session {
         push(TmuxCommand::new("select-layout").args(["-t", &last.id, "tiled"]));
         push(panes::split(&last.id, &pane));
         push(panes::mark(&target, &pane.mark));
-        push(panes::title(&target, &pane.title));
+        panes::title(&target, &pane.title, &mut push);
         panes::type_and_log(&target, &pane, &mut push);
         if self.receipt.status == SessionStatus::Active
             && let Some(deliver) = delivery::background_command(receipt, services.receipts, services.program)

@@ -7,6 +7,7 @@ use super::window::TmuxWindow;
 use super::{LifecycleError, Session};
 use crate::briefing;
 use crate::conversations;
+use crate::panes;
 use crate::session_process;
 
 impl Session {
@@ -35,6 +36,7 @@ impl Session {
     ) -> Result<(), LifecycleError> {
         session_process::end(&self.repo);
         let Some(window) = window else { return Ok(()) };
+        let _ = self.tmux.run(&panes::restore_size(&self.receipt.session_name));
         if window.contains(own_pane) {
             let others = window.panes.iter().filter(|pane| Some(pane.id.as_str()) != own_pane);
             let batch: Batch =

@@ -1,8 +1,11 @@
 //! The commands that build a window. Every pane gets its environment before anything is typed.
 
+use paw_core::SessionName;
 use paw_host::tmux::{Batch, TmuxCommand, session_target};
 
-use super::{SESSION_MARK, STATE, SessionWindow, mark, plain, split, title, type_and_log};
+use super::{
+    LABEL, SESSION_MARK, SIZE_BEFORE, STATE, SessionWindow, mark, plain, split, title, type_and_log,
+};
 use crate::layout::{HEIGHT, Layout, LayoutRow, WIDTH};
 
 /// Runs in the window's first pane until the window's options are set. Then the real panes replace it.
@@ -19,7 +22,7 @@ impl SessionWindow {
         for (index, pane) in self.panes.iter().enumerate() {
             let target = self.target(index);
             push(mark(&target, &pane.mark));
-            push(title(&target, &pane.title));
+            title(&target, &pane.title, &mut push);
         }
         for (index, pane) in self.panes.iter().enumerate() {
             type_and_log(&self.target(index), pane, &mut push);
@@ -41,7 +44,13 @@ impl SessionWindow {
         ]);
         let dir = self.panes.first().map(|first| plain(&first.dir.to_string_lossy()));
         push(new.args(dir.iter().flat_map(|dir| ["-c", dir])).args([PLACEHOLDER]));
+        // A session that is created with a size has its own value, which would hide the user's.
+        push(TmuxCommand::new("set-option").args(["-u", "-t", &target, "default-size"]));
+        let before = ["-F", "-t", &target, SIZE_BEFORE, "#{default-size}"];
+        push(TmuxCommand::new("set-option").args(before));
         push(TmuxCommand::new("set-option").args(["-g", "default-size", &size.join("x")]));
+        // When the session ends, its clients go back to the session they were in before.
+        push(TmuxCommand::new("set-option").args(["-t", &target, "detach-on-destroy", "off"]));
         push(TmuxCommand::new("set-option").args(["-t", &target, "base-index", "0"]));
         push(TmuxCommand::new("set-option").args(["-w", "-t", &target, "pane-base-index", "0"]));
         push(TmuxCommand::new("move-window").args(["-r", "-t", &target]));
@@ -50,7 +59,8 @@ impl SessionWindow {
             push(TmuxCommand::new("set-option").args(["-t", &target, "mouse", "on"]));
         }
         if self.borders {
-            let format = format!(" #{{pane_title}} #{{?{STATE},· #{{{STATE}}} ,}}");
+            let format =
+                format!(" #{{?{LABEL},#{{{LABEL}}},#{{pane_title}}}} #{{?{STATE},· #{{{STATE}}} ,}}");
             for (option, value) in [("pane-border-status", "top"), ("pane-border-format", &format)] {
                 push(TmuxCommand::new("set-option").args(["-w", "-t", &target, option, value]));
             }
@@ -103,6 +113,14 @@ impl SessionWindow {
     fn target(&self, index: usize) -> String {
         format!("{}0.{index}", session_target(&self.session))
     }
+}
+
+/// Gives new windows of other sessions the size that they had before this session, unless the user has set another.
+pub fn restore_size(session: &SessionName) -> TmuxCommand {
+    let target = session_target(session);
+    let is_ours = format!("#{{&&:#{{{SIZE_BEFORE}}},#{{==:#{{default-size}},{WIDTH}x{HEIGHT}}}}}");
+    let restore = format!("set-option -gF -t '{target}' default-size '#{{{SIZE_BEFORE}}}'");
+    TmuxCommand::new("if-shell").args(["-F", "-t", &target, &is_ours, &restore])
 }
 
 /// Starts non-login shells, unless the user has configured `default-command`. On many systems a login shell resets PATH, and

@@ -64,7 +64,7 @@ fn session_creation_command_uses_correct_name_and_explicit_dimensions() {
     for receipt in [receipt(1), with_broker(2), supervised(3)] {
         let commands = commands(&receipt);
         assert!(commands[0].starts_with("tmux new-session -d -s paw-app -x 200 -y 50"), "{}", commands[0]);
-        assert_eq!(commands[1], "tmux set-option -g default-size 200x50");
+        assert_eq!(commands[3], "tmux set-option -g default-size 200x50");
     }
 }
 
@@ -133,7 +133,10 @@ fn pane_titles_contain_branch_and_cli() {
 fn pane_border_status_configured() {
     let commands = commands(&receipt(1));
     place(&commands, "pane-border-status top");
-    place(&commands, "pane-border-format ' #{pane_title} #{?@paw_state,· #{@paw_state} ,}'");
+    place(
+        &commands,
+        "pane-border-format ' #{?@paw_label,#{@paw_label},#{pane_title}} #{?@paw_state,· #{@paw_state} ,}'",
+    );
 }
 
 #[test]

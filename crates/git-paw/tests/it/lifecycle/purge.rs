@@ -8,6 +8,25 @@ use serde_json::json;
 use super::{REGION, World};
 
 #[test]
+fn purge_restores_the_size_of_new_windows_and_the_previous_tmux_session() {
+    let world = World::empty();
+    world.tmux(&["new-session", "-d", "-s", "mine", "sleep 600"]);
+    world.tmux(&["set-option", "-g", "default-size", "123x45"]);
+    let size = || world.tmux(&["show-options", "-gv", "default-size"]);
+    let start = ["start", "--no-supervisor", "--cli", "claude", "--branches", "feat/a"];
+    assert_eq!(world.paw(&start).code, 0);
+    assert_eq!(size(), "200x50");
+    let leaves = world.tmux(&["show-options", "-v", "-t", "=paw-app:", "detach-on-destroy"]);
+    assert_eq!(leaves, "off", "clients of the session go to another one when it ends");
+    assert_eq!(world.paw(&["purge", "--force"]).code, 0);
+    assert_eq!(size(), "123x45");
+    assert_eq!(world.paw(&start).code, 0);
+    world.tmux(&["set-option", "-g", "default-size", "99x33"]);
+    assert_eq!(world.paw(&["purge", "--force"]).code, 0);
+    assert_eq!(size(), "99x33", "the user's later choice stays");
+}
+
+#[test]
 fn purge_removes_the_session_its_worktrees_and_its_unused_branches() {
     let world = World::new();
     let ran = world.paw(&["purge", "--force"]);

@@ -58,7 +58,7 @@ fn status_shows_a_shell_script_cli_as_running() {
 #[test]
 fn tell_to_an_agent_without_an_inbox_says_how_to_reach_it() {
     let world = World::new();
-    insta::assert_snapshot!(world.paw(&["tell", "feat-a", "hello"]), @"
+    insta::assert_snapshot!(world.paw(&["tell", "feat-a", "--inbox", "hello"]), @"
     exit 1
     --- stderr
     error: this session has no broker, so its agents have no inbox

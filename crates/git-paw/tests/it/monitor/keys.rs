@@ -39,10 +39,13 @@ fn pane_borders_show_agent_states_while_the_monitor_runs() {
     let shown = || world.tmux(&["display-message", "-p", "-t", &world.pane(), "#{@paw_state}"]);
     let option = |name: &str| world.tmux(&["show-options", "-w", "-v", "-t", "=paw-app:", name]);
     assert_eq!(option("pane-border-status"), "top");
-    assert!(option("pane-border-format").contains("#{pane_title}"));
+    assert!(option("pane-border-format").contains("#{@paw_label}"));
+    world.tmux(&["select-pane", "-t", &world.pane(), "-T", "* Some CLI"]);
+    let label = world.tmux(&["display-message", "-p", "-t", &world.pane(), "#{@paw_label}"]);
+    assert_eq!(label, "feat/x → claude", "a CLI cannot change it");
     wait_until("the agent is idle", || (shown() == "idle").then_some(()));
     world.submit("[[bash:git push --force]]");
-    wait_until("the agent waits", || (shown() == "waiting approval").then_some(()));
+    wait_until("the agent waits", || (shown() == "needs approval: git push --force").then_some(()));
     assert_eq!(world.paw(&["pause"]).code, 0);
     wait_until("the borders are cleared", || shown().is_empty().then_some(()));
 }

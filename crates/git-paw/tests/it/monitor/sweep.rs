@@ -58,8 +58,8 @@ fn sweep_approve_presses_the_key_once_and_only_for_supervisor_or_user() {
     let ran = world.paw(&["sweep", "approve", "feat-x"]);
     assert_eq!(ran.stdout, "approved for feat-x: git push --force\n", "{ran}");
     wait_until("the agent continues", || world.has_event("allowed git push --force").then_some(()));
-    let last = world.verdicts().pop().unwrap();
-    assert_eq!(last, ("git push --force".to_owned(), "allow".to_owned()));
+    let allowed = ("git push --force".to_owned(), "allow".to_owned());
+    assert!(world.verdicts().contains(&allowed), "{:?}", world.verdicts());
     wait_until("the agent is idle", || (world.phase() == "idle").then_some(()));
     let again = world.paw(&["sweep", "approve", "feat-x"]);
     assert!(again.code == 1 && again.stderr.contains("feat-x is not waiting for an approval"), "{again}");
@@ -117,7 +117,7 @@ fn sweep_feedback_and_directives_reach_the_agent_with_tags() {
     let sent = |args: &[&str]| assert_eq!(world.paw(args).stdout, "sent to feat-x\n", "{args:?}");
     sent(&["sweep", "feedback", "feat-x", "testing", "lex::numbers fails"]);
     sent(&["sweep", "verified", "feat-x", "all gates pass"]);
-    sent(&["tell", "feat/x", "use bcrypt"]);
+    sent(&["tell", "feat/x", "--inbox", "use bcrypt"]);
     let tagged = |text: &str| json!([text]).to_string();
     let expected = [tagged("[testing] lex::numbers fails"), tagged("[directive] use bcrypt")];
     // The monitor may have sent messages, too.
@@ -127,6 +127,19 @@ fn sweep_feedback_and_directives_reach_the_agent_with_tags() {
     });
     let head = world.repo.git(["rev-parse", "HEAD"]);
     assert_eq!(world.messages("agent.verified", "commit"), [head]);
+}
+
+#[test]
+fn tell_types_into_the_pane_of_an_idle_agent_and_sends_a_message_to_a_busy_one() {
+    let world = World::supervised("");
+    wait_until("the agent is idle", || (world.phase() == "idle").then_some(()));
+    let ran = world.paw(&["tell", "feat-x", "[[wait]]"]);
+    assert_eq!(ran.stdout, "typed into the pane of feat-x\n", "{ran}");
+    wait_until("the agent works", || (world.phase() == "working").then_some(()));
+    let ran = world.paw(&["tell", "--all", "use bcrypt"]);
+    assert_eq!(ran.stdout, "sent to feat-x\n", "{ran}");
+    let ran = world.paw(&["tell", "--all", "feat-x", "use bcrypt"]);
+    assert!(ran.code == 1 && ran.stderr.contains("--all takes only the text"), "{ran}");
 }
 
 #[test]

@@ -112,8 +112,8 @@ section! {
 section! {
     /// How the user's instructions reach an agent.
     TellConfig {
-        /// feedback (a message) or send-keys (typed into its pane)
-        default mode: TellMode = TellMode::Feedback,
+        /// auto (typed into the pane of an idle agent, else a message), feedback (a message) or send-keys (typed)
+        default mode: TellMode = TellMode::Auto,
         /// no effect: panes are listed again for every instruction
         default inventory_max_age_seconds: u64 = 60,
     }
@@ -149,6 +149,7 @@ choice! {
 choice! {
     /// How an instruction is delivered.
     TellMode {
+        Auto = "auto",
         Feedback = "feedback",
         SendKeys = "send-keys",
     }
