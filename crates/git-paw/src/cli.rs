@@ -23,6 +23,7 @@ use crate::command::{
     hook::HookArgs,
     inbox::InboxArgs,
     list_clis::ListClisArgs,
+    log_pane::LogPaneArgs,
     man::ManArgs,
     mcp::McpArgs,
     merge::MergeArgs,
@@ -97,6 +98,8 @@ pub(crate) enum Command {
     ExecScript(ExecScriptArgs),
     #[command(name = "__deliver", hide = true)]
     Deliver(DeliverArgs),
+    #[command(name = "__log-pane", hide = true)]
+    LogPane(LogPaneArgs),
     /// Write a commented configuration and ignore rules for this repository
     ///
     /// Creates .git-paw/config.toml with every key, its description and its default, all commented out. If the file
@@ -191,6 +194,7 @@ impl Cli {
                 | Command::Stop(_)
                 | Command::Purge(_)
                 | Command::Deliver(_)
+                | Command::LogPane(_)
                 | Command::ExecutorPane(_)
                 | Command::RestartAgent(_)
                 | Command::ExecScript(_)

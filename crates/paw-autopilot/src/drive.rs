@@ -3,8 +3,9 @@
 mod ask_executor;
 
 use paw_core::PawError;
+use paw_host::clock::Stopwatch;
 
-use crate::engine::{RunAction, RunEvent, RunStage};
+use crate::engine::{RunAction, RunEvent, RunStage, Spending};
 use crate::executor::{Executor, ExecutorBackend};
 use crate::work::finish::{FinalCommands, FinalResult};
 use crate::work::publish::PullRequestResult;
@@ -114,11 +115,25 @@ pub fn drive(
 
 fn test(work: &mut ActiveRun, observer: &mut dyn DriveObserver) -> Result<(), WorkError> {
     observer.notify(work, DriveEvent::Testing)?;
-    let judged = work.complete()?;
+    let judged = within_budget(work, ActiveRun::complete)?;
     if let Some(why) = &judged.unmeasured {
         observer.notify(work, DriveEvent::NotMeasured(why))?;
     }
     Ok(observer.notify(work, DriveEvent::Judged(&judged))?)
+}
+
+/// Runs a step of our own within the time that the run has left, and counts its time.
+fn within_budget<T>(
+    work: &mut ActiveRun,
+    step: impl FnOnce(&mut ActiveRun) -> Result<T, WorkError>,
+) -> Result<T, WorkError> {
+    work.limit_tests();
+    let watch = Stopwatch::start();
+    let done = step(work);
+    if !matches!(work.run.stage, RunStage::Paused { .. }) {
+        work.spend(Spending { time: watch.elapsed(), cost: 0 })?;
+    }
+    done
 }
 
 fn commit(work: &mut ActiveRun, observer: &mut dyn DriveObserver) -> Result<(), WorkError> {
@@ -141,7 +156,7 @@ fn finalize(
     observer: &mut dyn DriveObserver,
 ) -> Result<(), WorkError> {
     observer.notify(work, DriveEvent::Testing)?;
-    let last = work.finalize(commands)?;
+    let last = within_budget(work, |work| work.finalize(commands))?;
     Ok(observer.notify(work, DriveEvent::Finalized(&last))?)
 }
 

@@ -38,6 +38,8 @@ pub(crate) mod task_files;
 pub mod update_base;
 mod verify_commit;
 
+use std::time::Duration;
+
 use paw_core::PawError;
 use paw_core::paths::{ReportDir, TaskmasterDir};
 use paw_host::clock;
@@ -170,6 +172,18 @@ impl ActiveRun {
             self.log_pause()?;
         }
         Ok(action)
+    }
+
+    /// The time that the run has left, with a second for a clean end. `None` without a limit.
+    pub(crate) fn find_time_left(&self) -> Option<Duration> {
+        let left = self.run.request.budget.time?.saturating_sub(self.run.spent.time);
+        Some(left + Duration::from_secs(1))
+    }
+
+    /// Lets tests run no longer than the run has time left.
+    pub(crate) fn limit_tests(&mut self) {
+        let left = self.find_time_left();
+        self.tester.limit_to(left);
     }
 
     /// Adds time and cost. Only a pause is saved at once; other changes are saved with the next step.

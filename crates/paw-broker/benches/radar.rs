@@ -1,6 +1,8 @@
-//! The time from an edit to the warning, and the cost of watching idle worktrees: `cargo bench -p paw-broker --bench radar`.
+//! The time from an edit to the warning, and the cost of watching idle and busy worktrees:
+//! `cargo bench -p paw-broker --bench radar`.
 //!
-//! 25 worktrees of 10,000 files. Every agent has changes, so that each edit is compared with 24 others.
+//! 25 worktrees of 10,000 files. Every agent has changes, and the first agent's meet those of all others. Eight of them then
+//! edit once a second, two of them the same file, and a flood of edits shows what the scratch repository keeps after hours.
 #![expect(
     clippy::cast_precision_loss,
     clippy::disallowed_macros,
@@ -11,6 +13,7 @@
 )]
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::mpsc::{self, Receiver};
@@ -27,8 +30,14 @@ use paw_testkit::record_budget;
 
 const FILES: usize = 10_000;
 const AGENTS: usize = 25;
-const WARNING_BUDGET: Duration = Duration::from_millis(250);
+const WARNING_BUDGET: Duration = Duration::from_millis(100);
 const IDLE_BUDGET: f64 = 0.2;
+const BUSY_AGENTS: usize = 8;
+const BUSY_SECONDS: u64 = 30;
+const BUSY_BUDGET: f64 = 15.0;
+/// As many edits as eight agents make in 10 minutes.
+const FLOOD: usize = 4_800;
+const SCRATCH_BUDGET: u64 = 64 << 20;
 const ATTEMPTS: usize = 3;
 
 /// Whether a budget was met, and what was measured.
@@ -50,10 +59,14 @@ fn main() -> ExitCode {
     println!("everything looked at once: {:?}", watch.elapsed());
     let warned = best(|round| warnings(&worktrees, &signals, round));
     let idled = best(|_| idle(&signals));
+    let worked = best(|round| busy(&worktrees, &signals, round));
+    let kept = flood(&root, &worktrees, &signals);
     drop(monitor);
-    let fits = warned.0 && idled.0;
-    record_budget("edit to warning, 25 worktrees of 10,000 files, worst", &warned.1, "<= 250 ms", warned.0);
+    let fits = warned.0 && idled.0 && worked.0 && kept.0;
+    record_budget("edit to warning, 25 worktrees of 10,000 files, worst", &warned.1, "<= 100 ms", warned.0);
     record_budget("watching 25 idle worktrees", &idled.1, "<= 0.2 % of a core", idled.0);
+    record_budget("watching 8 agents that edit once a second", &worked.1, "<= 15 % of a core", worked.0);
+    record_budget("scratch repository during 4,800 edits, most", &kept.1, "<= 64 MiB", kept.0);
     if fits { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -163,6 +176,63 @@ fn warnings(worktrees: &[PathBuf], signals: &Receiver<ConflictMonitorEvent>, rou
         times.len()
     );
     (worst <= WARNING_BUDGET, format!("{} ms", worst.as_millis()))
+}
+
+/// Eight agents edit once a second each, two of them the same file.
+fn busy(worktrees: &[PathBuf], signals: &Receiver<ConflictMonitorEvent>, round: usize) -> Measured {
+    let before = processor_time();
+    let watch = Stopwatch::start();
+    let mut edits = 0;
+    for second in 0..BUSY_SECONDS {
+        for (agent, worktree) in worktrees.iter().enumerate().take(BUSY_AGENTS) {
+            let number = if agent == 1 { 200 } else { 200 + agent };
+            edit(worktree, number, &format!("agent {agent}, round {round}, second {second}"));
+            edits += 1;
+            let due = Duration::from_secs_f64(f64::from(edits) / BUSY_AGENTS as f64);
+            while let wait = watch.remaining(due)
+                && !wait.is_zero()
+            {
+                let _ = signals.recv_timeout(wait);
+            }
+        }
+    }
+    let used = processor_time().saturating_sub(before);
+    let share = used.as_secs_f64() / watch.elapsed().as_secs_f64() * 100.0;
+    let each = used.as_secs_f64() * 1000.0 / f64::from(edits);
+    println!("busy: {share:.1} % of a core (budget {BUSY_BUDGET} %), {each:.1} ms for each of {edits} edits");
+    (share <= BUSY_BUDGET, format!("{share:.1} %, {each:.1} ms for an edit"))
+}
+
+/// Edits as fast as they are seen, and the most that the scratch repository needs meanwhile.
+fn flood(root: &Path, worktrees: &[PathBuf], signals: &Receiver<ConflictMonitorEvent>) -> Measured {
+    let (mut most, mut files) = (0, 0);
+    let watch = Stopwatch::start();
+    for number in 0..FLOOD {
+        let agent = number % BUSY_AGENTS;
+        edit(&worktrees[agent], 300 + 97 * agent + number % 97, &format!("edit {number}"));
+        if number % 80 == 79 {
+            // Longer than the watcher waits for changes to settle.
+            while signals.recv_timeout(Duration::from_millis(150)).is_ok() {}
+            let (bytes, count) = scratch_size(&root.join("scratch"));
+            (most, files) = (most.max(bytes), files.max(count));
+        }
+    }
+    let mebibytes = most as f64 / f64::from(1 << 20);
+    println!("flood: {FLOOD} edits in {:?}, at most {mebibytes:.1} MiB and {files} files", watch.elapsed());
+    (most <= SCRATCH_BUDGET, format!("{mebibytes:.1} MiB, {files} files"))
+}
+
+/// The disk space and the number of files below a directory.
+fn scratch_size(dir: &Path) -> (u64, usize) {
+    let entries = fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
+    entries.fold((0, 0), |(bytes, files), entry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => {
+            let (more, inside) = scratch_size(&entry.path());
+            (bytes + more, files + inside)
+        }
+        Ok(metadata) => (bytes + metadata.blocks() * 512, files + 1),
+        Err(_) => (bytes, files),
+    })
 }
 
 /// The processor time of this process and of all programs it has waited for.

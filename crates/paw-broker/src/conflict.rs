@@ -6,6 +6,7 @@
 //!
 //! - `forward`: two agents announce the same part of the same file
 //! - `in_flight`: two agents changed the same files; git decides whether the changes merge, and where they do not
+//!   (`overlap`: which pairs git is asked about)
 //! - `ownership`: an agent changed a file that another agent announced
 //!
 //! [`MergeChecker`] asks git. [`ConflictMonitor`] connects the watcher, the detector and the checker. Each message
@@ -17,6 +18,7 @@ mod in_flight;
 mod merge_check;
 mod messages;
 mod monitor;
+mod overlap;
 mod ownership;
 mod path;
 mod region;
@@ -33,6 +35,7 @@ pub use history::load_history;
 use in_flight::InFlightConflicts;
 pub use merge_check::MergeChecker;
 pub use monitor::{ConflictMonitor, ConflictMonitorEvent};
+use overlap::{Overlaps, TouchedPaths};
 use ownership::OwnershipViolations;
 use region::RegionOverlap;
 pub use report::{ConflictCategory, ConflictFile, ConflictLevel, ConflictReport, LineRange, PAYLOAD_FIELD};
@@ -62,11 +65,11 @@ impl AgentPair {
     }
 }
 
-/// A pair of agents to check, with the commit that holds the work of each.
+/// A pair of agents to check, with the name of each one's work.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MergeQuery {
     pub pair: AgentPair,
-    pub commits: (String, String),
+    pub works: (String, String),
 }
 
 /// Whether git can merge the work of a pair.
@@ -109,7 +112,10 @@ struct AgentChanges {
     /// Reported by the watcher. Takes precedence over what the agent declares.
     watched: Option<BTreeSet<String>>,
     declared: BTreeSet<String>,
-    commit: Option<String>,
+    /// The name of the work in its snapshot.
+    snapshot: Option<String>,
+    /// What its snapshot touches.
+    touched: TouchedPaths,
     /// Restored from the log; the watcher has not confirmed it yet.
     replayed: bool,
 }
@@ -133,6 +139,7 @@ struct SessionActivity {
     work: BTreeMap<AgentId, AgentChanges>,
     announced: BTreeMap<AgentId, AnnouncedFiles>,
     merge_results: BTreeMap<AgentPair, (MergeQuery, MergeCheckResult)>,
+    overlaps: Overlaps,
 }
 
 /// Detects the conflicts of one session.
@@ -185,7 +192,7 @@ impl ConflictDetector {
         if stored.session == self.session && watch::is_gone_message(&stored.message) {
             let agent = stored.message.subject();
             // The agent may have been added again since.
-            let is_back = self.activity.work.get(agent).is_some_and(|work| work.commit.is_some());
+            let is_back = self.activity.work.get(agent).is_some_and(|work| work.snapshot.is_some());
             return if is_back { DetectorOutput::default() } else { self.on_gone(agent, now) };
         }
         if stored.session != self.session || !self.activity.apply(&stored.message, stored.at) {
@@ -195,22 +202,25 @@ impl ConflictDetector {
         self.check(now, queries)
     }
 
-    /// Handles a new snapshot of an agent's worktree: a commit with all of its work, and the files that differ from
-    /// the base of its branch.
+    /// Handles a new snapshot of an agent's worktree: the name of all of its work, the files that differ from the base
+    /// of its branch, and the directories that have no files any more.
     pub fn on_work(
         &mut self,
         agent: &AgentId,
-        commit: &str,
-        files: &[String],
+        snapshot: &str,
+        (files, emptied): (&[String], &[String]),
         now: Timestamp,
     ) -> DetectorOutput {
         if is_reserved(agent) {
             return DetectorOutput::default();
         }
+        let files: BTreeSet<String> = files.iter().map(|file| path::normalize(file)).collect();
         let work = self.activity.work.entry(agent.clone()).or_default();
-        work.watched = Some(files.iter().map(|file| path::normalize(file)).collect());
-        work.commit = Some(commit.to_owned());
+        work.touched.replace(files.iter().chain(emptied).cloned().collect());
+        work.watched = Some(files);
+        work.snapshot = Some(snapshot.to_owned());
         work.replayed = false;
+        self.activity.update_overlaps(agent);
         let queries = self.activity.pending_queries(agent);
         self.check(now, queries)
     }
@@ -237,6 +247,7 @@ impl ConflictDetector {
     fn forget(&mut self, agent: &AgentId) -> Vec<Message> {
         self.activity.work.remove(agent);
         self.activity.announced.remove(agent);
+        self.activity.overlaps.forget(agent);
         self.activity.merge_results.retain(|pair, _| !pair.contains(agent));
         self.violations.forget(agent);
         self.in_flight.forget(agent)
@@ -288,7 +299,7 @@ impl SessionActivity {
                 if from_watcher {
                     work.replayed = false;
                     // A snapshot is newer than the status made from it.
-                    work.commit.is_none() && work.watched.replace(files.clone()) != Some(files)
+                    work.snapshot.is_none() && work.watched.replace(files.clone()) != Some(files)
                 } else {
                     std::mem::replace(&mut work.declared, files.clone()) != files
                 }
@@ -331,13 +342,29 @@ impl SessionActivity {
         current(&pair.first) && current(&pair.second)
     }
 
-    /// The merge query for a pair. `None` unless the watcher has a snapshot of both and both have changes.
+    fn update_overlaps(&mut self, agent: &AgentId) {
+        let Some(own) = self.work.get(agent) else { return };
+        for (other, theirs) in self.work.iter().filter(|(other, _)| *other != agent) {
+            let pair = AgentPair::new(agent.clone(), other.clone());
+            let (first, second) = if pair.first == *agent {
+                (&own.touched, &theirs.touched)
+            } else {
+                (&theirs.touched, &own.touched)
+            };
+            self.overlaps.update(pair, first, second);
+        }
+    }
+
+    /// The merge query for a pair. `None` unless the watcher has a snapshot of both and their changes can conflict.
     fn merge_query(&self, pair: &AgentPair) -> Option<MergeQuery> {
-        let commit = |agent| {
+        if !self.overlaps.has(pair) {
+            return None;
+        }
+        let work = |agent| {
             let work = self.work.get(agent).filter(|work| !work.files().is_empty())?;
-            work.commit.clone()
+            work.snapshot.clone()
         };
-        Some(MergeQuery { pair: pair.clone(), commits: (commit(&pair.first)?, commit(&pair.second)?) })
+        Some(MergeQuery { pair: pair.clone(), works: (work(&pair.first)?, work(&pair.second)?) })
     }
 
     fn find_result(&self, query: &MergeQuery) -> Option<&MergeCheckResult> {

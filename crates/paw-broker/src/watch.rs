@@ -82,7 +82,7 @@ pub struct WatchSettings {
     pub poll_every: Duration,
     /// The most directories to watch, so that other programs have watches left.
     pub max_watches: usize,
-    /// The copies are deleted and created again when they reach about this many bytes.
+    /// The copies are deleted and created again when they need about this many bytes, twice for a moment.
     pub max_scratch_bytes: u64,
 }
 
@@ -98,7 +98,7 @@ impl WatchSettings {
             max_settle: Duration::from_millis(100),
             poll_every: Duration::from_secs(3),
             max_watches: usize::MAX,
-            max_scratch_bytes: 512 * 1024 * 1024,
+            max_scratch_bytes: 28 * 1024 * 1024,
         }
     }
 }
@@ -132,15 +132,17 @@ pub struct AgentWork {
     pub snapshot: WorkSnapshot,
     /// The files that differ from the base of the branch. Sorted.
     pub files: Vec<String>,
+    /// The directories that the base has and this work has not.
+    pub emptied_dirs: Vec<String>,
     /// The status to publish. `None` if the contents changed but the list of files did not.
     pub status: Option<Message>,
 }
 
-/// A commit with everything in a worktree, and the scratch repository that holds it.
+/// The name of everything in a worktree, and the scratch repository that holds it.
 #[derive(Debug, Clone)]
 pub struct WorkSnapshot {
     pub scratch: Arc<ScratchRepo>,
-    pub commit: String,
+    pub work: String,
 }
 
 enum WatchInput {

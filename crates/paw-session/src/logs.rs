@@ -1,11 +1,13 @@
 //! Logs of pane output: file names, cleanup, and conversion to plain text.
 //!
+//! - [`append`]: writes a log, up to a size
 //! - [`file_name`]: converts between branches and file names
 //! - [`list`]: lists logs and finds one by name
 //! - [`prepare_paths()`]: creates the files of logs
 //! - [`strip`]: converts terminal output to text
 //! - [`prune`]: deletes old logs
 
+pub mod append;
 pub mod file_name;
 pub mod list;
 mod paths;
@@ -13,7 +15,7 @@ pub mod prune;
 pub mod strip;
 
 use std::fs::File;
-use std::io::{self, Read as _, Write};
+use std::io::{self, BufRead as _, Read, Write};
 use std::path::{Path, PathBuf};
 
 use paw_core::{Diagnostic, ErrorCode, ErrorReport, SessionName};
@@ -69,9 +71,19 @@ pub fn log_path(logs: &Path, session: &SessionName, owner: &LogOwner) -> PathBuf
     logs.join(session.as_str()).join(owner.file_name())
 }
 
+/// Both parts of a log, without the note between them.
+fn open_parts(log: &Path) -> io::Result<Box<dyn Read>> {
+    let mut current = io::BufReader::new(File::open(log)?);
+    let Ok(earlier) = File::open(append::earlier_part(log)) else { return Ok(Box::new(current)) };
+    if append::is_note(current.fill_buf()?) {
+        current.skip_until(b'\n')?;
+    }
+    Ok(Box::new(earlier.chain(current)))
+}
+
 /// Writes a log as text to `out` in chunks. Returns false if the reader closed the pipe before the end.
 pub fn copy(log: &Path, keep: KeptEscapes, out: &mut impl Write) -> Result<bool, LogsError> {
-    let mut file = File::open(log).map_err(LogsError::when("read", log))?;
+    let mut file = open_parts(log).map_err(LogsError::when("read", log))?;
     let mut strip = EscapeStripper::new(keep);
     let mut buffer = vec![0; 64 * 1024];
     let mut text = String::new();

@@ -36,6 +36,9 @@ pub const SUPERVISOR: &str = AgentId::SUPERVISOR;
 /// The hidden command that restarts an agent whose conversation cannot be resumed.
 pub const RESTART_AGENT: &str = "__restart-agent";
 
+/// The hidden command that writes a pane's log.
+pub const LOG_PANE: &str = "__log-pane";
+
 pub const URL_VARIABLE: &str = "GIT_PAW_BROKER_URL";
 
 /// Shown instead of a token.
@@ -53,6 +56,8 @@ pub struct Pane {
     pub environment: Vec<(&'static str, String)>,
     /// The log of its output.
     pub log: Option<PathBuf>,
+    /// The git-paw executable, which writes the log.
+    pub program: PathBuf,
 }
 
 impl Pane {
@@ -117,6 +122,7 @@ impl PaneBuilder<'_> {
             command: self.line(id, &agent.cli, agent.command.as_deref(), agent.conversation.as_ref()),
             environment: self.environment(id),
             log: log(receipt, &LogOwner::Agent(agent.branch.clone())),
+            program: self.program.to_path_buf(),
         }
     }
 
@@ -130,6 +136,7 @@ impl PaneBuilder<'_> {
             command: self.line(&id, &supervisor.cli, command, supervisor.conversation.as_ref()),
             environment: self.environment(&id),
             log: log(receipt, &LogOwner::Supervisor),
+            program: self.program.to_path_buf(),
         }
     }
 
@@ -142,6 +149,7 @@ impl PaneBuilder<'_> {
             command: format!("{} __dashboard", shell_quote(self.program.as_os_str())),
             environment: Vec::new(),
             log: None,
+            program: self.program.to_path_buf(),
         }
     }
 
@@ -231,8 +239,10 @@ pub fn title(target: &str, title: &str, push: &mut impl FnMut(TmuxCommand)) {
 pub fn type_and_log(target: &str, pane: &Pane, push: &mut impl FnMut(TmuxCommand)) {
     push(TmuxCommand::new("send-keys").args(["-t", target, &pane.line(), "Enter"]));
     if let Some(log) = &pane.log {
+        // Not `cat >> log`: a program that prints without end would fill the disk.
+        let (program, log) = (shell_quote(pane.program.as_os_str()), shell_quote(log.as_os_str()));
         // pipe-pane also expands strftime formats.
-        let keep = plain(&format!("cat >> {}", shell_quote(log.as_os_str()))).replace('%', "%%");
+        let keep = plain(&format!("{program} {LOG_PANE} {log}")).replace('%', "%%");
         push(TmuxCommand::new("pipe-pane").args(["-o", "-t", target, &keep]));
     }
 }

@@ -397,6 +397,6 @@ impl CreatePlan {
 }
 
 /// The topmost directory of `path` that does not exist yet.
-fn topmost_missing(path: &Path) -> PathBuf {
+pub(crate) fn topmost_missing(path: &Path) -> PathBuf {
     path.ancestors().take_while(|dir| !dir.exists()).last().unwrap_or(path).to_path_buf()
 }

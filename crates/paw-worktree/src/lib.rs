@@ -9,7 +9,7 @@
 //! - [`registry`]: the database of worktrees and their conversations
 //! - [`reconcile`]: directories that disappear and return; `recover`: operations interrupted by a crash;
 //!   [`repair`]: a damaged registry
-//! - [`rescue`]: stores work before it is removed
+//! - [`rescue`]: stores work before it is removed; `restore`: restores it as a worktree
 //! - [`setup`] and [`copy`]: setup commands and ignored files for a new worktree
 //! - [`run_sandbox`]: what setup, gates and tests in a checkout may read and write
 //! - [`error`] and [`id`]: errors and ids; [`crash`]: crash points for tests
@@ -29,6 +29,7 @@ pub mod registry;
 pub mod remove;
 pub mod repair;
 pub mod rescue;
+mod restore;
 mod rollback;
 pub mod run_sandbox;
 pub mod service;

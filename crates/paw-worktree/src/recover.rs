@@ -10,6 +10,7 @@ use crate::reconcile::is_linked;
 use crate::registry::{ManagedWorktree, WorktreeStatus};
 use crate::remove::{require_no_nested_worktrees, store_with_retry};
 use crate::rescue::RescueRequest;
+use crate::restore::find_restoring;
 use crate::rollback::{delete_files, remove_created_parents};
 use crate::service::{Worktrees, now, require_repository};
 
@@ -41,6 +42,9 @@ impl Worktrees {
         // Child processes of the dead process may still be writing.
         process::terminate(&process::processes_in(&row.path));
         let lock = WorktreesLock::wait(&row.common_dir)?;
+        if let Some(id) = find_restoring(row) {
+            return self.resolve_restore(row, id, &lock);
+        }
         if holds_work(row) {
             self.registry.change_status(
                 &row.id,

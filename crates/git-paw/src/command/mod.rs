@@ -21,6 +21,7 @@ pub(crate) mod hook;
 pub(crate) mod inbox;
 pub(crate) mod init;
 pub(crate) mod list_clis;
+pub(crate) mod log_pane;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod merge;
@@ -68,6 +69,7 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCod
         Command::Remove(args) => remove::run(&args, context)?,
         Command::Replay(args) => replay::run(&args, context)?,
         Command::Deliver(args) => deliver::run(&args, context)?,
+        Command::LogPane(args) => log_pane::run(&args)?,
         Command::RestartAgent(args) => restart_agent::run(&args, context)?,
         Command::ExecScript(args) => exec_script::run(&args, context)?,
         Command::Init => init::run(context)?,

@@ -108,12 +108,7 @@ fn ask(
     });
     let name = format!("subtask-{}-{}-attempt{attempt}", step.id, phase.as_str().to_lowercase());
     work.dir.write_prompt(&name, &prompt)?;
-    let limit = match work.run.request.budget.time {
-        Some(budget) => {
-            executor.limit.min(budget.saturating_sub(work.run.spent.time) + std::time::Duration::from_secs(1))
-        }
-        None => executor.limit,
-    };
+    let limit = work.find_time_left().map_or(executor.limit, |left| executor.limit.min(left));
     let assignment = ExecutorTask {
         prompt,
         task: work.run.request.task.to_string(),

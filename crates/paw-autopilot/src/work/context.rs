@@ -133,6 +133,7 @@ impl ProjectContext {
             root: checkout.root().to_path_buf(),
             variables: moved_variables(&self.top, checkout.dir()),
             sandbox: self.sandbox(checkout.dir())?,
+            timeout: self.settings.test_timeout,
             limits: TestLimits::of(self.settings.test_timeout),
             mark: None,
         })
@@ -156,6 +157,8 @@ pub struct Tester {
     variables: Vec<(String, String)>,
     /// Protects the repository of the worktree, not the checkout's own.
     sandbox: RunSandbox,
+    /// The configured time limit.
+    timeout: Duration,
     limits: TestLimits,
     /// The mark of every process it starts.
     mark: Option<String>,
@@ -174,6 +177,11 @@ impl Tester {
     /// The shell command, for a generic runner.
     pub(super) fn line(&self) -> Option<&str> {
         self.adapter.line()
+    }
+
+    /// Shortens the time limit to what is left of a budget.
+    pub(super) fn limit_to(&mut self, left: Option<Duration>) {
+        self.limits = TestLimits::of(left.map_or(self.timeout, |left| self.timeout.min(left)));
     }
 
     pub fn limit(&self) -> Duration {

@@ -126,7 +126,7 @@ fn current_states(
             };
             shared.into_iter().flatten().map(now).collect()
         };
-    if first.commit.is_none() || second.commit.is_none() {
+    if first.snapshot.is_none() || second.snapshot.is_none() {
         return Some(each(|activity, pair, path| {
             if announced_different_regions(activity, pair, path) {
                 ConflictLevel::Additive
@@ -135,7 +135,7 @@ fn current_states(
             }
         }));
     }
-    // Without a query, one of the agents has no changes.
+    // Without a query, the changes of the two cannot conflict.
     let Some(query) = activity.merge_query(pair) else { return Some(BTreeMap::new()) };
     match activity.find_result(&query)? {
         MergeCheckResult::Clean => Some(each(|_, _, _| ConflictLevel::Additive)),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use paw_core::text::plural;
-use paw_host::git::{ConflictLines, MergeConflict, ScratchRepo, TrialMerge};
+use paw_host::git::{ConflictLines, MergeConflict, ScratchError, ScratchRepo, TrialMerge};
 
 use super::{FileConflict, LineRange, MergeCheckResult, MergeQuery};
 
@@ -16,18 +16,20 @@ const MAX_FILES: usize = 64;
 #[derive(Debug, Default)]
 pub struct MergeChecker {
     results: HashMap<(String, String), MergeCheckResult>,
+    /// The commits of works, in the scratch repository that was used last.
+    commits: HashMap<String, String>,
 }
 
 impl MergeChecker {
     /// The result of every query, in the same order; [`MergeCheckResult::Unknown`] where git fails.
     pub fn check(&mut self, scratch: &ScratchRepo, queries: &[MergeQuery]) -> Vec<MergeCheckResult> {
-        let mut new: Vec<(String, String)> = queries.iter().map(|query| query.commits.clone()).collect();
-        new.retain(|commits| !self.results.contains_key(commits));
+        let mut new: Vec<(String, String)> = queries.iter().map(|query| query.works.clone()).collect();
+        new.retain(|works| !self.results.contains_key(works));
         new.sort();
         new.dedup();
         let mut failed = None;
-        if let Some((attributes, _)) = new.first() {
-            match scratch.merge_pairs(&new, attributes) {
+        if !new.is_empty() {
+            match self.merge(scratch, &new) {
                 Ok(merges) => self.remember(scratch, &new, &merges),
                 Err(error) => failed = Some(error),
             }
@@ -37,7 +39,7 @@ impl MergeChecker {
         }
         let results = queries
             .iter()
-            .map(|query| self.results.get(&query.commits).cloned().unwrap_or(MergeCheckResult::Unknown))
+            .map(|query| self.results.get(&query.works).cloned().unwrap_or(MergeCheckResult::Unknown))
             .collect();
         if self.results.len() > MAX_CACHED {
             self.results.clear();
@@ -45,12 +47,40 @@ impl MergeChecker {
         results
     }
 
+    /// A work that git cannot make a commit of makes only its own pairs unknown.
+    fn merge(
+        &mut self,
+        scratch: &ScratchRepo,
+        works: &[(String, String)],
+    ) -> Result<Vec<TrialMerge>, ScratchError> {
+        let mut commits = HashMap::new();
+        for work in works.iter().flat_map(|(first, second)| [first, second]) {
+            if !commits.contains_key(work) {
+                let known = self.commits.get(work).filter(|commit| scratch.has_commit(commit)).cloned();
+                if let Ok(commit) = known.map_or_else(|| scratch.commit_work(work), Ok) {
+                    commits.insert(work.clone(), commit);
+                }
+            }
+        }
+        let pair = |(first, second): &(String, String)| {
+            Some((commits.get(first)?.clone(), commits.get(second)?.clone()))
+        };
+        let pairs: Vec<Option<(String, String)>> = works.iter().map(pair).collect();
+        let complete: Vec<(String, String)> = pairs.iter().flatten().cloned().collect();
+        let attributes = complete.first().map(|(first, _)| first.clone()).unwrap_or_default();
+        let mut merges = scratch.merge_pairs(&complete, &attributes)?.into_iter();
+        self.commits = commits;
+        let merge =
+            |pair: &Option<_>| pair.as_ref().and_then(|_| merges.next()).unwrap_or(TrialMerge::Unknown);
+        Ok(pairs.iter().map(merge).collect())
+    }
+
     fn remember(&mut self, scratch: &ScratchRepo, pairs: &[(String, String)], merges: &[TrialMerge]) {
         let conflicts: Vec<&MergeConflict> = merges.iter().flat_map(conflicts).take(MAX_FILES).collect();
         // A conflict is reported even if its lines are unknown.
         let lines = scratch.conflict_lines(&conflicts).unwrap_or_default();
         let mut lines = lines.into_iter();
-        for (commits, merge) in pairs.iter().zip(merges) {
+        for (works, merge) in pairs.iter().zip(merges) {
             let verdict = match merge {
                 TrialMerge::Clean => MergeCheckResult::Clean,
                 // Not cached: a missing object may appear later.
@@ -60,7 +90,7 @@ impl MergeChecker {
                     MergeCheckResult::Conflict(conflicts.iter().map(clash).collect())
                 }
             };
-            self.results.insert(commits.clone(), verdict);
+            self.results.insert(works.clone(), verdict);
         }
     }
 }

@@ -150,8 +150,8 @@ impl MonitorLoop {
                 if let Some(status) = work.status {
                     (self.on_event)(ConflictMonitorEvent::Publish(Box::new(status)));
                 }
-                let output =
-                    self.detector.on_work(&work.agent, &work.snapshot.commit, &work.files, clock::now());
+                let paths = (work.files.as_slice(), work.emptied_dirs.as_slice());
+                let output = self.detector.on_work(&work.agent, &work.snapshot.work, paths, clock::now());
                 self.snapshots.insert(work.agent, work.snapshot);
                 self.act(output);
             }

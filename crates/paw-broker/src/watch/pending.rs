@@ -69,6 +69,10 @@ impl PendingChanges {
         self.when.map(|span| (span.last + settle).min(span.first + max_settle))
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.when.is_none()
+    }
+
     pub(super) fn needs_walk(&self) -> bool {
         self.changes.walk
     }

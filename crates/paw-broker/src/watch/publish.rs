@@ -91,11 +91,12 @@ mod tests {
 
     fn taken(files: &[&str], tree: &str, head: &str) -> WorktreeSnapshot {
         WorktreeSnapshot {
-            commit: "c".into(),
+            work: "w".into(),
             tree: tree.into(),
             head: Some(head.into()),
             clean: false,
             changed: files.iter().map(PathBuf::from).collect(),
+            emptied_dirs: Vec::new(),
         }
     }
 

@@ -25,7 +25,19 @@ pub(super) struct WatchLoop {
     directories: WatchedDirs,
     trees: BTreeMap<AgentId, WatchedWorktree>,
     clock: Stopwatch,
+    scratch_size: ScratchSize,
     sink: Box<dyn FnMut(WatchReport) + Send>,
+}
+
+/// How often the copies are measured while agents work.
+const MEASURE_EVERY: Duration = Duration::from_secs(5);
+
+/// The size that the scratch repository may reach.
+struct ScratchSize {
+    limit: u64,
+    measured: Duration,
+    /// Not every worktree has been scanned into it yet.
+    fresh: bool,
 }
 
 impl WatchLoop {
@@ -39,6 +51,7 @@ impl WatchLoop {
             settings.common_dir = real;
         }
         let scratch = Arc::new(ScratchRepo::open(&settings.common_dir, &settings.scratch_dir)?);
+        let limit = settings.max_scratch_bytes;
         let system = notify::recommended_watcher(move |event| drop(inputs.send(WatchInput::Event(event))));
         Ok(Self {
             directories: WatchedDirs::new(system, settings.max_watches),
@@ -46,6 +59,7 @@ impl WatchLoop {
             settings,
             trees: BTreeMap::new(),
             clock: Stopwatch::start(),
+            scratch_size: ScratchSize { limit, measured: Duration::ZERO, fresh: false },
             sink,
         })
     }
@@ -117,8 +131,25 @@ impl WatchLoop {
             }
             Err(error) => self.failed(&agent, &error.to_string(), now),
         }
-        if self.scratch.written() > self.settings.max_scratch_bytes {
-            self.replace_scratch();
+        self.bound_scratch(now);
+    }
+
+    /// Measures the copies now and then, and replaces them if they have grown too large.
+    fn bound_scratch(&mut self, now: Duration) {
+        let size = &mut self.scratch_size;
+        if self.scratch.written() < size.limit / 8 && now.saturating_sub(size.measured) < MEASURE_EVERY {
+            return;
+        }
+        size.measured = now;
+        let stored = self.scratch.measure();
+        if !size.fresh {
+            if stored > size.limit {
+                self.replace_scratch();
+            }
+        } else if self.trees.values().all(|tree| tree.pending.is_empty()) {
+            // The work of all agents may need more than the limit. Then it is replaced when it has doubled.
+            size.fresh = false;
+            size.limit = self.settings.max_scratch_bytes.max(2 * stored);
         }
     }
 
@@ -140,6 +171,7 @@ impl WatchLoop {
             Ok(scratch) => self.scratch = Arc::new(scratch),
             Err(error) => return tracing::warn!("cannot replace the scratch repository: {error}"),
         }
+        self.scratch_size.fresh = true;
         for tree in self.trees.values_mut() {
             tree.pending.whole(now);
             if let Err(error) = tree.move_to(&self.scratch, &self.settings) {

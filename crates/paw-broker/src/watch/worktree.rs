@@ -28,7 +28,7 @@ pub(super) struct WatchedWorktree {
     snapshot: WorktreeSnapshotter,
     scratch: Arc<ScratchRepo>,
     last_status: Option<LastStatus>,
-    last_commit: Option<String>,
+    last_work: Option<String>,
 }
 
 impl WatchedWorktree {
@@ -59,7 +59,7 @@ impl WatchedWorktree {
             snapshot,
             scratch: Arc::clone(scratch),
             last_status: None,
-            last_commit: None,
+            last_work: None,
         })
     }
 
@@ -91,7 +91,7 @@ impl WatchedWorktree {
             settings.excluded.clone(),
         )?;
         self.scratch = Arc::clone(scratch);
-        self.last_commit = None;
+        self.last_work = None;
         Ok(())
     }
 
@@ -104,8 +104,8 @@ impl WatchedWorktree {
     ) -> Result<Option<AgentWork>, ScratchError> {
         let Some(taken) = self.take(changes, settings)? else { return Ok(None) };
         let news = publish::is_news(self.last_status.as_ref(), &taken, now, settings.republish_after);
-        let same = self.last_commit.as_ref() == Some(&taken.commit) && !news;
-        self.last_commit = Some(taken.commit.clone());
+        let same = self.last_work.as_ref() == Some(&taken.work) && !news;
+        self.last_work = Some(taken.work.clone());
         // The text makes it a new status, although the files are the same.
         let again = self.last_status.as_ref().is_some_and(|last| last.changed == taken.changed);
         let note = self.polled.as_deref().or(again.then_some("further changes to the same files"));
@@ -113,9 +113,11 @@ impl WatchedWorktree {
         if news || self.last_status.is_none() {
             self.last_status = Some(LastStatus::new(&taken, now));
         }
-        let snapshot = WorkSnapshot { scratch: Arc::clone(&self.scratch), commit: taken.commit };
-        let files = taken.changed.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-        Ok((!same).then(|| AgentWork { agent: self.target.agent.clone(), snapshot, files, status }))
+        let snapshot = WorkSnapshot { scratch: Arc::clone(&self.scratch), work: taken.work };
+        let text = |paths: &[PathBuf]| paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        let (files, emptied_dirs) = (text(&taken.changed), text(&taken.emptied_dirs));
+        let agent = self.target.agent.clone();
+        Ok((!same).then(|| AgentWork { agent, snapshot, files, emptied_dirs, status }))
     }
 
     /// The last status, sent again with the current text.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use super::scratch::ScratchRepo;
+use super::scratch::{ScratchError, ScratchRepo};
 use super::{GitError, failed, path, run};
 use crate::process::{Command, Exit};
 
@@ -40,13 +40,15 @@ impl ScratchRepo {
         &self,
         pairs: &[(String, String)],
         attributes: &str,
-    ) -> Result<Vec<TrialMerge>, GitError> {
+    ) -> Result<Vec<TrialMerge>, ScratchError> {
         if pairs.is_empty() {
             return Ok(Vec::new());
         }
         let lines: Vec<String> = pairs.iter().map(|(a, b)| format!("{a} {b}\n")).collect();
+        // Only the answer is needed, not the merged trees.
         let command = self.merge_tree(&["--stdin"], attributes).input(lines.concat());
-        let output = command.capture()?;
+        let (command, _merged) = self.storing_nothing(command)?;
+        let output = command.capture().map_err(GitError::from)?;
         let merges = parse_batch(&output.stdout);
         if output.exit.success() && merges.len() == pairs.len() {
             return Ok(merges);
@@ -58,15 +60,16 @@ impl ScratchRepo {
             .collect())
     }
 
-    fn merge_pair(&self, a: &str, b: &str, attributes: &str) -> Result<TrialMerge, GitError> {
+    fn merge_pair(&self, a: &str, b: &str, attributes: &str) -> Result<TrialMerge, ScratchError> {
         let command = self.merge_tree(&["-z", "--messages", a, b], attributes);
-        let output = command.capture()?;
+        let (command, _merged) = self.storing_nothing(command)?;
+        let output = command.capture().map_err(GitError::from)?;
         let mut fields = output.stdout.split(|byte| *byte == 0);
         match output.exit {
             Exit::Code(0) => Ok(TrialMerge::Clean),
             // A missing commit has the same exit code, but prints no tree.
             Exit::Code(1) if fields.next().is_some_and(|tree| !tree.is_empty()) => Ok(conflicts(&mut fields)),
-            _ => Err(failed(&command, &output)),
+            _ => Err(failed(&command, &output).into()),
         }
     }
 
@@ -75,8 +78,8 @@ impl ScratchRepo {
         self.command(args).env("GIT_ATTR_SOURCE", attributes)
     }
 
-    /// Builds one tree per side that contains all conflicting files, so that one diff compares them all.
-    pub(super) fn side_trees(&self, conflicts: &[&MergeConflict]) -> Result<Vec<String>, GitError> {
+    /// Builds one tree per side that contains all conflicting files, so that one diff compares them all. Runs `mktree`.
+    pub(super) fn side_trees(mktree: Command, conflicts: &[&MergeConflict]) -> Result<Vec<String>, GitError> {
         let mut input = String::new();
         for side in 0..3 {
             for (number, conflict) in conflicts.iter().enumerate() {
@@ -87,7 +90,7 @@ impl ScratchRepo {
             }
             input.push('\n');
         }
-        let command = self.command(["mktree", "--batch", "--missing"]).input(input);
+        let command = mktree.args(["--batch", "--missing"]).input(input);
         let answer = super::text(&run(&command)?);
         let trees: Vec<String> = answer.lines().map(str::to_owned).collect();
         if trees.len() == 3 {

@@ -250,8 +250,8 @@ fn tree_entry(record: &[u8]) -> Option<TreeEntry> {
     Some(TreeEntry { mode, oid, path: super::path(&record[tab + 1..]) })
 }
 
-/// Quotes a path for input with one path per line.
-fn c_quote(path: &[u8]) -> String {
+/// Quotes a path for input with one path per line, and for lists of paths in variables.
+pub(super) fn c_quote(path: &[u8]) -> String {
     let mut quoted = String::with_capacity(path.len() + 2);
     quoted.push('"');
     for byte in path {

@@ -7,12 +7,14 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use paw_core::{Diagnostic, ErrorReport};
 use tempfile::TempDir;
 
+use super::plumbing::c_quote;
 use super::{Git, GitError, run, text};
 use crate::files::{Access, FileError, Lock, create_private_dir, write_atomic};
 use crate::process::Command;
@@ -42,7 +44,7 @@ impl Diagnostic for ScratchError {
 pub struct ScratchRepo {
     common_dir: PathBuf,
     empty_tree: String,
-    /// Approximate number of bytes stored here.
+    /// Approximate number of bytes stored here since it was measured.
     written: AtomicU64,
     _held: Lock,
     dir: TempDir,
@@ -96,6 +98,12 @@ impl ScratchRepo {
         command.env("GIT_OBJECT_DIRECTORY", self.bare().join("objects")).env("GIT_NO_LAZY_FETCH", "1")
     }
 
+    /// Whether a commit was stored here, rather than in another scratch repository.
+    pub fn has_commit(&self, commit: &str) -> bool {
+        let (dir, name) = commit.split_at(commit.len().min(2));
+        self.bare().join("objects").join(dir).join(name).is_file()
+    }
+
     pub fn common_dir(&self) -> &Path {
         &self.common_dir
     }
@@ -109,6 +117,27 @@ impl ScratchRepo {
         self.dir.path().join(name)
     }
 
+    /// Makes a command store its new objects in a directory that is deleted with the returned guard. They can refer to those
+    /// stored here.
+    pub(super) fn storing_nothing(&self, command: Command) -> Result<(Command, TempDir), FileError> {
+        let parent = self.dir.path();
+        let objects = tempfile::Builder::new()
+            .prefix("objects-")
+            .tempdir_in(parent)
+            .map_err(FileError::when("create a directory in", parent))?;
+        let command = command
+            .env("GIT_OBJECT_DIRECTORY", objects.path())
+            .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&self.bare().join("objects")));
+        Ok((command, objects))
+    }
+
+    /// The disk space of everything stored here, in bytes. [`Self::written`] starts again at zero.
+    pub fn measure(&self) -> u64 {
+        self.written.store(0, Ordering::Relaxed);
+        disk_bytes(self.dir.path())
+    }
+
+    /// Approximate number of bytes stored here since the last [`Self::measure`].
     pub fn written(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
     }
@@ -120,6 +149,22 @@ impl ScratchRepo {
     fn bare(&self) -> PathBuf {
         self.dir.path().join("git")
     }
+}
+
+/// For a list in a variable, where `:` separates paths.
+pub(super) fn quoted(dir: &Path) -> String {
+    c_quote(dir.as_os_str().as_bytes())
+}
+
+/// Files may disappear meanwhile.
+fn disk_bytes(dir: &Path) -> u64 {
+    let entries = fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
+    let bytes = |entry: fs::DirEntry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => disk_bytes(&entry.path()),
+        Ok(metadata) => metadata.blocks() * 512,
+        Err(_) => 0,
+    };
+    entries.map(bytes).sum()
 }
 
 fn isolated(command: &Command) -> Command {

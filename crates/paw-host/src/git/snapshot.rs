@@ -1,4 +1,4 @@
-//! Snapshots of a worktree: a commit of everything that is not ignored, stored in a [`ScratchRepo`].
+//! Snapshots of a worktree: a tree of everything that is not ignored, stored in a [`ScratchRepo`].
 //!
 //! The worktree's index is copied, never written and never locked. The copy keeps the modification time of the original,
 //! which git needs to detect racily clean entries. After the first snapshot only changed paths are read, until HEAD moves.
@@ -10,7 +10,6 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
 
 use super::scratch::{ScratchError, ScratchRepo};
 use super::{Git, GitError, failed, path, run, text};
@@ -19,6 +18,9 @@ use crate::process::{Command, Exit};
 
 /// The content of larger files is not read; they are listed as changed.
 const LARGEST_FILE: u64 = 16 * 1024 * 1024;
+
+/// The least that a loose object needs on most file systems.
+const OBJECT_BYTES: u64 = 4096;
 
 /// Takes snapshots of one worktree.
 #[derive(Debug)]
@@ -36,7 +38,8 @@ pub struct WorktreeSnapshotter {
     /// Changed paths whose content is not read.
     opaque: BTreeSet<PathBuf>,
     base_point: SnapshotBase,
-    last: Option<WorktreeSnapshot>,
+    /// The tree of HEAD.
+    head_tree: Option<String>,
 }
 
 /// The HEAD of the worktree and where its branch began.
@@ -50,14 +53,17 @@ struct SnapshotBase {
 /// One snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorktreeSnapshot {
-    /// A commit on top of HEAD that exists only in the [`ScratchRepo`].
-    pub commit: String,
+    /// Names the work: equal work has an equal name. [`ScratchRepo::commit_work`] makes a commit of it.
+    pub work: String,
     pub tree: String,
     pub head: Option<String>,
     /// There are no uncommitted changes.
     pub clean: bool,
     /// Every file that differs from the merge base, committed or not, sorted. New directories are listed file by file.
     pub changed: Vec<PathBuf>,
+    /// The directories that have files in the merge base and none here: moved or deleted. Sorted. Only listed if files were
+    /// added, too, because otherwise nothing was moved.
+    pub emptied_dirs: Vec<PathBuf>,
 }
 
 impl WorktreeSnapshotter {
@@ -83,7 +89,7 @@ impl WorktreeSnapshotter {
             drivers: BTreeSet::new(),
             opaque: BTreeSet::new(),
             base_point: SnapshotBase::default(),
-            last: None,
+            head_tree: None,
         })
     }
 
@@ -108,6 +114,10 @@ impl WorktreeSnapshotter {
         if base_point.head != self.base_point.head {
             self.opaque.clear();
         }
+        self.head_tree = match &base_point.head {
+            Some(head) => self.git.find_object(head, "tree")?,
+            None => None,
+        };
         self.base_point = base_point;
         self.drivers = self.find_drivers()?;
         copy_with_time(&self.admin_dir.join("index"), &self.index)?;
@@ -167,7 +177,7 @@ impl WorktreeSnapshotter {
         }
         self.opaque.retain(|path| !paths.contains(path));
         self.opaque.extend(sorted.opaque);
-        self.scratch.count_written(sorted.bytes);
+        self.scratch.count_written(sorted.bytes + OBJECT_BYTES * sorted.stored.len() as u64);
         let steps = [("--force-remove", &sorted.gone), ("--add", &sorted.stored)];
         for (how, paths) in steps.into_iter().filter(|(_, paths)| !paths.is_empty()) {
             let args = ["update-index", how, "--remove", "--replace", "-z", "--stdin"];
@@ -227,59 +237,47 @@ impl WorktreeSnapshotter {
     }
 
     fn finish(&mut self) -> Result<WorktreeSnapshot, ScratchError> {
+        // The trees above a changed file, and perhaps a commit.
+        self.scratch.count_written(4 * OBJECT_BYTES);
         let tree = text(&run(&self.plumbing(["write-tree", "--missing-ok"]))?);
-        let known = self.last.as_ref().filter(|last| last.tree == tree && last.head == self.base_point.head);
-        // Two independent git calls.
-        let (commit, changed) = thread::scope(|scope| {
-            let changed = scope.spawn(|| self.changed(&tree));
-            let commit = known.map_or_else(|| self.commit(&tree), |last| Ok(last.commit.clone()));
-            (commit, changed.join())
-        });
-        let (commit, mut changed) = (commit?, changed.unwrap_or_else(|_| self.changed(&tree))?);
+        let differences = self.changed(&tree)?;
+        let emptied_dirs = self.emptied_dirs(&tree, &differences)?;
+        let mut changed: BTreeSet<PathBuf> = differences.into_keys().collect();
         changed.extend(self.opaque.iter().cloned());
-        let clean = self.opaque.is_empty() && self.is_committed(&tree)?;
+        let clean = self.opaque.is_empty() && self.head_tree.as_ref() == Some(&tree);
         let head = self.base_point.head.clone();
-        let taken = WorktreeSnapshot { commit, tree, head, clean, changed: changed.into_iter().collect() };
-        self.last = Some(taken.clone());
+        let work = head.as_ref().map_or_else(|| tree.clone(), |head| format!("{tree} {head}"));
+        let changed = changed.into_iter().collect();
+        let taken = WorktreeSnapshot { work, tree, head, clean, changed, emptied_dirs };
         Ok(taken)
     }
 
-    /// Whether this is the tree of HEAD. Calls git once for each new tree or commit.
-    fn is_committed(&self, tree: &str) -> Result<bool, GitError> {
-        let Some(head) = &self.base_point.head else { return Ok(false) };
-        if let Some(last) = self.last.as_ref().filter(|last| last.head.as_ref() == Some(head)) {
-            if last.tree == tree {
-                return Ok(last.clean);
-            }
-            if last.clean {
-                return Ok(false);
-            }
-        }
-        let of_head = format!("{head}^{{tree}}");
-        Ok(text(&run(&self.scratch.command(["rev-parse", "--verify", "--quiet", of_head.as_str()]))?) == tree)
-    }
-
-    fn commit(&self, tree: &str) -> Result<String, GitError> {
-        let mut args = vec!["commit-tree", "-m", "work in progress"];
-        args.extend(self.base_point.head.iter().flat_map(|head| ["-p", head.as_str()]));
-        args.push(tree);
-        // Fixed author and date: equal work gives an equal commit.
-        let mut command = self.scratch.command(args);
-        for who in ["AUTHOR", "COMMITTER"] {
-            command = command
-                .env(format!("GIT_{who}_NAME"), "git-paw")
-                .env(format!("GIT_{who}_EMAIL"), "git-paw@localhost")
-                .env(format!("GIT_{who}_DATE"), "@0 +0000");
-        }
-        Ok(text(&run(&command)?))
-    }
-
-    fn changed(&self, tree: &str) -> Result<BTreeSet<PathBuf>, GitError> {
+    /// The files that differ from the merge base, with git's letter: `A`dded, `D`eleted, `M`odified or another `T`ype.
+    fn changed(&self, tree: &str) -> Result<BTreeMap<PathBuf, u8>, GitError> {
         let base = self.base_point.base.as_deref().unwrap_or(self.scratch.empty_tree());
-        let args = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", base, tree];
+        let args = ["diff-tree", "-r", "-z", "--name-status", "--no-renames", base, tree];
         let listing = run(&self.scratch.command(args))?;
-        let names = listing.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(path);
-        Ok(names.filter(|path| !is_excluded(path, &self.excluded)).collect())
+        let fields: Vec<&[u8]> = listing.split(|byte| *byte == 0).collect();
+        let pairs = fields.chunks_exact(2).filter_map(|pair| Some((path(pair[1]), *pair[0].first()?)));
+        Ok(pairs.filter(|(path, _)| !is_excluded(path, &self.excluded)).collect())
+    }
+
+    fn emptied_dirs(
+        &self,
+        tree: &str,
+        differences: &BTreeMap<PathBuf, u8>,
+    ) -> Result<Vec<PathBuf>, GitError> {
+        let deleted = differences.iter().filter(|(_, kind)| **kind == b'D').map(|(path, _)| path);
+        let above = deleted.flat_map(|path| path.ancestors().skip(1)).map(Path::to_path_buf);
+        let mut dirs: BTreeSet<PathBuf> = above.filter(|dir| !dir.as_os_str().is_empty()).collect();
+        if dirs.is_empty() || !differences.values().any(|kind| *kind == b'A') {
+            return Ok(Vec::new());
+        }
+        let left = run(&self.scratch.command(["ls-tree", "-r", "-d", "-z", "--name-only", tree]))?;
+        for dir in left.split(|byte| *byte == 0).map(path) {
+            dirs.remove(&dir);
+        }
+        Ok(dirs.into_iter().collect())
     }
 
     fn plumbing<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Command {
@@ -289,8 +287,29 @@ impl WorktreeSnapshotter {
                 off.extend(["-c".to_owned(), format!("filter.{driver}.{setting}")]);
             }
         }
+        // The index is written with every edit; a checksum of all entries would be a third of the time.
+        off.extend(["-c", "index.skipHash=true"].map(str::to_owned));
         let args = off.into_iter().chain(args.into_iter().map(str::to_owned));
         self.scratch.storing(self.git.plumbing(Some(&self.index), args))
+    }
+}
+
+impl ScratchRepo {
+    /// A commit of a snapshot's work on top of its HEAD, which exists only here. Its author and date are fixed: equal work gives
+    /// an equal commit.
+    pub fn commit_work(&self, work: &str) -> Result<String, GitError> {
+        let (tree, head) = work.split_once(' ').map_or((work, None), |(tree, head)| (tree, Some(head)));
+        let mut args = vec!["commit-tree", "-m", "work in progress"];
+        args.extend(head.iter().flat_map(|head| ["-p", head]));
+        args.push(tree);
+        let mut command = self.command(args);
+        for who in ["AUTHOR", "COMMITTER"] {
+            command = command
+                .env(format!("GIT_{who}_NAME"), "git-paw")
+                .env(format!("GIT_{who}_EMAIL"), "git-paw@localhost")
+                .env(format!("GIT_{who}_DATE"), "@0 +0000");
+        }
+        Ok(text(&run(&command)?))
     }
 }
 

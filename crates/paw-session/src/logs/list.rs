@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
+use super::append::earlier_part;
 use super::{LogOwner, LogsError};
 
 /// The log of one pane.
@@ -13,6 +14,7 @@ use super::{LogOwner, LogsError};
 pub struct PaneLog {
     pub owner: LogOwner,
     pub path: PathBuf,
+    /// Of both parts.
     pub bytes: u64,
     pub modified: Timestamp,
 }
@@ -123,5 +125,6 @@ fn log(path: PathBuf) -> Option<PaneLog> {
     let owner = LogOwner::of_file_name(&name_of(&path)?)?;
     let metadata = fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?;
     let modified = metadata.modified().ok().and_then(|time| Timestamp::try_from(time).ok())?;
-    Some(PaneLog { owner, path, bytes: metadata.len(), modified })
+    let earlier = fs::symlink_metadata(earlier_part(&path)).map_or(0, |earlier| earlier.len());
+    Some(PaneLog { owner, path, bytes: metadata.len() + earlier, modified })
 }

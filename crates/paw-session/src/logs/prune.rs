@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use jiff::{SignedDuration, Timestamp};
 use paw_core::SessionName;
 
+use super::append::earlier_part;
 use super::{LogsError, PaneLog, RepoLogs};
 
 /// How much is kept. `None` means no limit.
@@ -57,6 +58,8 @@ pub fn prune(
     for log in select_for_pruning(&RepoLogs::load(dir)?, limits, now, running) {
         match fs::remove_file(&log.path) {
             Ok(()) => {
+                // A short log has only one part.
+                let _ = fs::remove_file(earlier_part(&log.path));
                 emptied.extend(log.path.parent().map(Path::to_path_buf));
                 pruned.bytes += log.bytes;
                 pruned.files.push(log.path);

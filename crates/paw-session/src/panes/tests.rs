@@ -198,7 +198,7 @@ fn pipe_pane_follows_split_window_and_send_keys_of_its_pane() {
     let mut receipt = receipt(2);
     receipt.log_dir = Some("/code/app/.git-paw/logs".into());
     let commands = commands(&receipt);
-    let pipe = "tmux pipe-pane -o -t =paw-app:0.1 'cat >> /code/app/.git-paw/logs/paw-app/feat--2.log'";
+    let pipe = "tmux pipe-pane -o -t =paw-app:0.1 '/usr/bin/git-paw __log-pane /code/app/.git-paw/logs/paw-app/feat--2.log'";
     let piped = place(&commands, pipe);
     assert!(piped > place(&commands, "send-keys -t =paw-app:0.1"));
     assert!(piped > place(&commands, "split-window"));

@@ -30,7 +30,7 @@ pub enum BranchOutcome {
 
 impl BranchOutcome {
     /// The branch that HEAD can point to.
-    pub(super) fn usable(&self) -> Option<&BranchName> {
+    pub(crate) fn usable(&self) -> Option<&BranchName> {
         match self {
             Self::Kept { branch } | Self::Recreated { branch } | Self::Unborn { branch } => Some(branch),
             Self::Detached | Self::Moved { .. } | Self::CheckedOut { .. } => None,

@@ -18,6 +18,12 @@ pub fn require(repo: &Repo, id: &str) -> Result<Rescue, RescueError> {
     Ok(require_stored(repo, id)?.rescue)
 }
 
+/// Like [`require`], with the tip of its branch at that time.
+pub(crate) fn require_with_tip(repo: &Repo, id: &str) -> Result<(Rescue, Option<String>), RescueError> {
+    let stored = require_stored(repo, id)?;
+    Ok((stored.rescue, stored.header.tip))
+}
+
 /// The newest record of a worktree at this path.
 pub fn find_record(repo: &Repo, worktree: &Path) -> Result<Option<Rescue>, RescueError> {
     let matches = |rescue: &Rescue| {

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::branch::BranchOutcome;
 use super::list::require_stored;
 use super::{Rescue, RescueError, restore_files, restore_worktree};
+use crate::error::WorktreeError;
 
 /// The target of a restore.
 #[derive(Debug, Clone, Copy)]
@@ -40,24 +41,36 @@ pub struct RestoredRescue {
     pub files: Vec<PathBuf>,
 }
 
-/// Restores the work of a rescue. The rescue itself stays.
+/// Restores a rescue as a new worktree. `on_linked` is called with git's admin directory before the first file is written.
+pub(crate) fn restore_new(
+    repo: &Repo,
+    id: &str,
+    dir: &Path,
+    options: RestoreOptions<'_>,
+    on_linked: &mut dyn FnMut(&Path) -> Result<(), WorktreeError>,
+) -> Result<RestoredRescue, WorktreeError> {
+    if fs::symlink_metadata(dir).is_ok() && !is_empty_dir(dir) {
+        return Err(RescueError::TargetExists(dir.to_path_buf()).into());
+    }
+    let restored = restore_worktree::restore(repo, require_stored(repo, id)?, dir, options, on_linked)?;
+    // The rescue may be deleted next.
+    sync_file_systems(&[&restored.dir])?;
+    Ok(restored)
+}
+
+/// Restores the work of a rescue. The rescue itself stays. A new worktree is not registered; `Worktrees::restore` does that.
 pub fn restore(
     repo: &Repo,
     id: &str,
     into: RestoreInto<'_>,
     options: RestoreOptions<'_>,
-) -> Result<RestoredRescue, RescueError> {
-    let stored = require_stored(repo, id)?;
-    let restored = match into {
-        RestoreInto::NewWorktree(dir) => {
-            if fs::symlink_metadata(dir).is_ok() && !is_empty_dir(dir) {
-                return Err(RescueError::TargetExists(dir.to_path_buf()));
-            }
-            restore_worktree::restore(repo, stored, dir, options)
-        }
-        RestoreInto::Existing(dir) if dir.is_dir() => restore_files::restore(repo, stored, dir, options),
-        RestoreInto::Existing(dir) => Err(RescueError::NoTarget(dir.to_path_buf())),
-    }?;
+) -> Result<RestoredRescue, WorktreeError> {
+    let dir = match into {
+        RestoreInto::NewWorktree(dir) => return restore_new(repo, id, dir, options, &mut |_| Ok(())),
+        RestoreInto::Existing(dir) if dir.is_dir() => dir,
+        RestoreInto::Existing(dir) => return Err(RescueError::NoTarget(dir.to_path_buf()).into()),
+    };
+    let restored = restore_files::restore(repo, require_stored(repo, id)?, dir, options)?;
     // The rescue may be deleted next.
     sync_file_systems(&[&restored.dir])?;
     Ok(restored)

@@ -19,19 +19,22 @@ use super::manifest::{ItemKind, ManifestItem};
 use super::restore::{RestoreOptions, RestoredRescue};
 use super::uncommitted::git_dir;
 use super::{RescueError, bytes_path, restore_files};
+use crate::error::WorktreeError;
 
 pub(super) fn restore(
     repo: &Repo,
     stored: StoredRescue,
     dir: &Path,
     options: RestoreOptions<'_>,
-) -> Result<RestoredRescue, RescueError> {
+    on_linked: &mut dyn FnMut(&Path) -> Result<(), WorktreeError>,
+) -> Result<RestoredRescue, WorktreeError> {
     let git = repo.git();
     let items = load_items(repo, &stored)?;
     let branch = restore_branch(&git, &stored.header, None)?;
     let start = stored.header.head.as_ref().unwrap_or(&stored.rescue.commit);
     git.add_detached_worktree(dir, start, &["--no-checkout"], &WorktreesLock::wait(&repo.common_dir)?)?;
-    let populated = populate(repo, &stored, dir, &items, &branch, options);
+    let linked = git_dir(dir).map_or(Ok(()), |admin_dir| on_linked(&admin_dir));
+    let populated = linked.and_then(|()| Ok(populate(repo, &stored, dir, &items, &branch, options)?));
     if populated.is_err()
         && let Ok(lock) = WorktreesLock::wait(&repo.common_dir)
     {

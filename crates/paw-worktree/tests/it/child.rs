@@ -37,3 +37,13 @@ fn remove() {
 fn list() {
     Worktrees::open(&path("PAW_TEST_DATA")).unwrap().list(Some(&path("PAW_TEST_REPO"))).unwrap();
 }
+
+#[test]
+#[ignore = "run by other tests"]
+fn restore() {
+    let repo = paw_host::git::Repo::discover(&path("PAW_TEST_REPO")).unwrap();
+    let rescue = paw_worktree::rescue::list(&repo).unwrap().remove(0);
+    let dir = rescue.worktree.clone().unwrap();
+    let worktrees = Worktrees::open(&path("PAW_TEST_DATA")).unwrap();
+    worktrees.restore(&repo, &rescue.id, &dir, paw_worktree::rescue::RestoreOptions::default()).unwrap();
+}

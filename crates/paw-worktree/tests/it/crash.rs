@@ -161,3 +161,43 @@ fn killed_create_ends_its_checkout() {
     assert!(world.worktrees().list(None).unwrap().worktrees.is_empty());
     assert!(!path.exists());
 }
+
+/// A world with one rescue of a removed worktree and its branch.
+fn rescued() -> World {
+    let world = World::new();
+    assert!(world.child("create", &[("PAW_TEST_BRANCH", "topic")]).exit.success());
+    let path = world.sibling("project-topic");
+    fs::write(path.join("work"), "precious").unwrap();
+    fs::write(path.join("README.md"), "changed\n").unwrap();
+    assert!(world.child("remove", &[("PAW_TEST_NAME", "topic")]).exit.success());
+    world
+}
+
+#[test]
+fn crashed_restore_is_undone_and_can_be_repeated() {
+    for moment in ["restore:row", "restore:linked", "restore:filled"] {
+        let world = rescued();
+        let before = world.traces();
+        crash(&world, "restore", moment, &[]);
+        assert_eq!(world.traces(), before, "{moment}");
+        assert!(world.child("restore", &[]).exit.success(), "{moment}");
+        let rows = world.worktrees().list(Some(&world.repo.root)).unwrap();
+        assert_eq!((rows.worktrees.len(), rows.unmanaged.len()), (1, 0), "{moment}");
+        let path = world.sibling("project-topic");
+        assert_eq!(fs::read_to_string(path.join("work")).unwrap(), "precious");
+        assert_eq!(git(&path, ["symbolic-ref", "HEAD"]), "refs/heads/topic");
+    }
+}
+
+#[test]
+fn recovery_keeps_work_that_was_added_after_a_crashed_restore() {
+    for (file, text) in [("mine", "x"), ("work", "other")] {
+        let world = rescued();
+        crash(&world, "restore", "restore:filled", &[]);
+        let path = world.sibling("project-topic");
+        fs::write(path.join(file), text).unwrap();
+        let rows = world.worktrees().list(Some(&world.repo.root)).unwrap().worktrees;
+        assert_eq!((rows.len(), rows[0].status), (1, WorktreeStatus::Active), "{file}");
+        assert_eq!(fs::read_to_string(path.join(file)).unwrap(), text);
+    }
+}

@@ -6,7 +6,7 @@ use clap::Args;
 use paw_core::PawError;
 use paw_core::text::plural;
 use paw_host::git::Repo;
-use paw_worktree::rescue::{self, RescueKind, RestoreInto, RestoreOptions};
+use paw_worktree::rescue::{self, RestoreInto, RestoreOptions};
 use paw_worktree::{Worktrees, check};
 
 use crate::context::Context;
@@ -54,24 +54,16 @@ pub(super) fn run(args: &RestoreArgs, repo: &Repo, context: &Context) -> Result<
             _ => check::default_directory(repo, &rescue.id),
         },
     };
-    let into = if dir.is_dir() { RestoreInto::Existing(&dir) } else { RestoreInto::NewWorktree(&dir) };
-    let restored =
-        rescue::restore(repo, &rescue.id, into, RestoreOptions { paths: &args.path, force: args.force })?;
-    if matches!(into, RestoreInto::NewWorktree(_)) && rescue.kind != RescueKind::Tip {
-        adopt(&dir, context);
-    }
+    let options = RestoreOptions { paths: &args.path, force: args.force };
+    let restored = if dir.is_dir() {
+        rescue::restore(repo, &rescue.id, RestoreInto::Existing(&dir), options)?
+    } else {
+        Worktrees::open(context.dirs.data_dir())?.restore(repo, &rescue.id, &dir, options)?
+    };
     if context.output.wants_json() {
         return context.output.document(&restored);
     }
     let files = plural(restored.files.len(), "file");
     context.output.say(&format!("restored {files} into {}", restored.dir.display()))?;
     context.output.say(&restored.branch.to_string())
-}
-
-/// Registers a restored worktree. One without a branch cannot be registered, which is only a warning.
-fn adopt(dir: &std::path::Path, context: &Context) {
-    let adopted = Worktrees::open(context.dirs.data_dir()).and_then(|worktrees| worktrees.adopt(dir));
-    if let Err(error) = adopted {
-        context.output.warn(&format!("cannot register the restored worktree: {error}"));
-    }
 }

@@ -124,3 +124,12 @@ fn ignored_state_json_is_updated() {
     assert!(state.contains("\"currentTag\": \"analytics\""), "{state}");
     assert_eq!(world.repo.git(["status", "--porcelain"]), "");
 }
+
+#[test]
+fn budget_ends_tests_that_hang() {
+    let Some(world) = hanging() else { return };
+    let ran = world.autopilot(&[&UNASKED[..], &["--budget", "4s"]].concat());
+    assert_eq!(ran.code, 1, "{ran}");
+    assert!(ran.stdout.contains("The budget is used up: it took"), "{ran}");
+    assert!(is_gone(&pid(&world, "suite")));
+}

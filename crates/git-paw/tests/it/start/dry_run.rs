@@ -32,7 +32,8 @@ fn dry_run_of_a_supervised_session_shows_environment_and_logging_but_no_token() 
     for part in [
         "  supervisor → agent",
         "tmux set-environment -t =paw-app: GIT_PAW_BROKER_URL http://127.0.0.1:9119",
-        "tmux pipe-pane -o -t =paw-app:0.2 'cat >> [SANDBOX]/app/.git-paw/logs/paw-app/feat--a.log'",
+        "tmux pipe-pane -o -t =paw-app:0.2 '",
+        " __log-pane [SANDBOX]/app/.git-paw/logs/paw-app/feat--a.log'",
         "-e 'GIT_PAW_BROKER_TOKEN=[redacted]'",
     ] {
         assert!(ran.stdout.contains(part), "{part}: {ran}");

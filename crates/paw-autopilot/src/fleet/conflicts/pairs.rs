@@ -13,10 +13,10 @@ use super::conflict::{Mergeability, TaskConflict, are_related};
 use crate::tasks::TaskId;
 use crate::work::snapshot::is_own_file;
 
-/// One task's changes as a commit, and the changed files.
+/// One task's changes, and the changed files.
 struct TaskWork<'a> {
     task: &'a TaskAgent,
-    commit: String,
+    work: String,
     files: BTreeSet<String>,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn all_pairs(
         let taken = snapshot.take_whole(&settings.bases)?;
         let files = taken.changed.iter().filter(|path| !is_own_file(path));
         let files = files.map(|path| path.to_string_lossy().into_owned()).collect();
-        works.push(TaskWork { task, commit: taken.commit, files });
+        works.push(TaskWork { task, work: taken.work, files });
     }
     let pairs: Vec<(&TaskWork<'_>, &TaskWork<'_>)> = works
         .iter()
@@ -60,7 +60,7 @@ pub(super) fn all_pairs(
 /// In plan order, so that the first line ranges belong to the first task.
 fn ask(one: &TaskWork<'_>, other: &TaskWork<'_>) -> MergeQuery {
     let pair = AgentPair { first: one.task.agent.clone(), second: other.task.agent.clone() };
-    MergeQuery { pair, commits: (one.commit.clone(), other.commit.clone()) }
+    MergeQuery { pair, works: (one.work.clone(), other.work.clone()) }
 }
 
 fn find_conflicts(one: &TaskWork<'_>, other: &TaskWork<'_>, verdict: &MergeCheckResult) -> Vec<TaskConflict> {

@@ -55,7 +55,7 @@ impl TestDetector {
 
     pub(super) fn work(&mut self, agent: &str, commit: &str, files: &[&str]) -> Vec<Message> {
         let files: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
-        let outcome = self.inner.on_work(&id(agent), commit, &files, self.now);
+        let outcome = self.inner.on_work(&id(agent), commit, (&files, &[]), self.now);
         self.heard(outcome)
     }
 
@@ -245,7 +245,7 @@ fn git_decides_whether_a_shared_file_conflicts_and_the_warning_lists_the_lines()
     let mut detector = TestDetector::new(config(120));
     assert_eq!(detector.work("feat-a", "c1", &["x.rs"]), []);
     assert_eq!(detector.work("feat-b", "c2", &["x.rs"]), [], "no report before the merge check");
-    assert_eq!(detector.asks.last().unwrap().commits, ("c1".to_owned(), "c2".to_owned()));
+    assert_eq!(detector.asks.last().unwrap().works, ("c1".to_owned(), "c2".to_owned()));
     let said = detector.verdict(conflict("x.rs"));
     assert_eq!(
         texts(&said),
@@ -484,4 +484,31 @@ fn a_restart_repeats_no_warning_and_keeps_the_escalation_time() {
     assert_eq!(again.work("feat-e", "c2", &["d", "e"]), []);
     assert_eq!(again.verdict(conflict("d")), []);
     assert_eq!(levels(&again.wait(60)), [ASKED, ASKED]);
+}
+
+#[test]
+fn pairs_whose_paths_cannot_conflict_are_not_judged() {
+    let mut detector = TestDetector::new(config(120));
+    detector.work("feat-a", "c1", &["src/a.rs", "doc"]);
+    detector.work("feat-b", "c2", &["src/b.rs"]);
+    detector.work("feat-c", "c3", &["src/a.rs.orig"]);
+    assert_eq!(detector.asks, []);
+    // A file where another agent has a directory.
+    detector.work("feat-b", "c4", &["doc/guide.md"]);
+    assert_eq!(detector.asks.pop().unwrap().works, ("c1".to_owned(), "c4".to_owned()));
+    // An edit of the same paths is judged again, with this pair only.
+    detector.work("feat-b", "c5", &["doc/guide.md"]);
+    assert_eq!(detector.asks.len(), 1);
+}
+
+#[test]
+fn a_conflict_is_cleared_when_the_paths_no_longer_meet() {
+    let mut detector = TestDetector::new(config(120));
+    detector.work("feat-a", "c1", &["x.rs"]);
+    detector.work("feat-b", "c2", &["x.rs"]);
+    detector.verdict(conflict("x.rs"));
+    detector.work("feat-b", "c3", &["y.rs"]);
+    assert_eq!(detector.asks, []);
+    let said = detector.wait(5);
+    assert_eq!(levels(&said), [CLEARED, CLEARED]);
 }

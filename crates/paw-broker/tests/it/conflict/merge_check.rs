@@ -9,8 +9,8 @@ use super::{Field, commit_all, lines, write};
 
 fn judge(field: &Field, a: &Path, b: &Path) -> MergeCheckResult {
     let pair = AgentPair::new(AgentId::new("a").unwrap(), AgentId::new("b").unwrap());
-    let commits = (field.take(a).commit, field.take(b).commit);
-    MergeChecker::default().check(&field.scratch, &[MergeQuery { pair, commits }]).remove(0)
+    let works = (field.take(a).work, field.take(b).work);
+    MergeChecker::default().check(&field.scratch, &[MergeQuery { pair, works }]).remove(0)
 }
 
 fn conflicts(verdict: MergeCheckResult) -> Vec<FileConflict> {
@@ -131,13 +131,30 @@ fn a_missing_commit_makes_only_its_own_pair_unknown() {
     let field = Field::new();
     let (a, b) = two(&field);
     write(&a, "new", "x");
-    let (a, b) = (field.take(&a).commit, field.take(&b).commit);
+    let (a, b) = (field.take(&a).work, field.take(&b).work);
     let pair = AgentPair::new(AgentId::new("a").unwrap(), AgentId::new("b").unwrap());
     let ask = |first: &str, second: &str| MergeQuery {
         pair: pair.clone(),
-        commits: (first.to_owned(), second.to_owned()),
+        works: (first.to_owned(), second.to_owned()),
     };
     let missing = "0123456789012345678901234567890123456789";
     let verdicts = MergeChecker::default().check(&field.scratch, &[ask(&a, missing), ask(&a, &b)]);
     assert_eq!(verdicts, [MergeCheckResult::Unknown, MergeCheckResult::Clean]);
+}
+
+#[test]
+fn merge_checks_store_nothing() {
+    let field = Field::new();
+    let (a, b) = two(&field);
+    write(&a, "src/lib.rs", &lines(&[(2, "mine"), (12, "mine")]));
+    write(&b, "src/lib.rs", &lines(&[(2, "theirs"), (18, "theirs")]));
+    let works = (field.take(&a).work, field.take(&b).work);
+    let pair = AgentPair::new(AgentId::new("a").unwrap(), AgentId::new("b").unwrap());
+    let query = MergeQuery { pair, works };
+    MergeChecker::default().check(&field.scratch, &[query.clone()]);
+    // The works are commits now.
+    let before = field.scratch.measure();
+    let verdict = MergeChecker::default().check(&field.scratch, &[query]).remove(0);
+    assert_eq!(conflicts(verdict)[0].first, [LineRange(2, 2)]);
+    assert_eq!(field.scratch.measure(), before);
 }

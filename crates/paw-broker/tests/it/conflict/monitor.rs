@@ -97,3 +97,17 @@ fn monitor_forgets_an_agent_whose_worktree_is_removed() {
         _ => None,
     });
 }
+
+#[test]
+fn monitor_warns_of_a_file_added_to_a_directory_that_another_agent_has_moved() {
+    let field = Field::new();
+    for name in ["one", "two", "three"] {
+        field.repo.commit_file(&format!("old/sub/{name}.rs"), &lines(&[(1, name)]), name);
+    }
+    let (a, b) = (field.worktree("a"), field.worktree("b"));
+    let watch = Watch::over(&field, &[a.clone(), b.clone()]);
+    std::fs::rename(a.join("old"), a.join("new")).unwrap();
+    write(&b, "old/sub/four.rs", "added\n");
+    let [first, _] = watch.next_pair(ConflictLevel::Conflict);
+    assert!(first.files[0].path.ends_with("sub/four.rs"), "{first:?}");
+}

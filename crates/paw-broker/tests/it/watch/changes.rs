@@ -82,7 +82,7 @@ impl Watched {
     fn commit_after(&self, act: impl FnOnce()) -> String {
         act();
         self.wait_for("a look", |report| match report {
-            WatchReport::Work(work) => Some(work.snapshot.commit),
+            WatchReport::Work(work) => Some(work.snapshot.work),
             _ => None,
         })
     }

@@ -3,6 +3,7 @@
 use std::os::unix::fs::symlink;
 
 use paw_core::Diagnostic as _;
+use paw_worktree::WorktreeError;
 use paw_worktree::rescue::RescueError;
 
 use super::*;
@@ -14,7 +15,7 @@ fn into(
     dir: &Path,
     paths: &[&str],
     force: bool,
-) -> Result<RestoredRescue, RescueError> {
+) -> Result<RestoredRescue, WorktreeError> {
     let paths: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
     let options = RestoreOptions { paths: &paths, force };
     restore(&scene.repo, &rescue.id, RestoreInto::Existing(dir), options)
@@ -73,7 +74,7 @@ fn restore_refuses_to_overwrite_staged_changes() {
     scene.main.write("a.txt", "mine\n");
     scene.main.git(["add", "a.txt"]);
     let error = into(&scene, &rescue, &scene.main.root, &["a.txt"], false).unwrap_err();
-    assert!(matches!(error, RescueError::WouldOverwrite { .. }), "{error}");
+    assert!(matches!(error, WorktreeError::Rescue(RescueError::WouldOverwrite { .. })), "{error}");
 }
 
 #[test]
@@ -120,9 +121,12 @@ fn restore_refuses_an_existing_target_for_a_new_worktree() {
     write(&scene.back(), "file", "x");
     let error =
         restore(&scene.repo, &rescue.id, RestoreInto::NewWorktree(&scene.back()), RestoreOptions::default());
-    assert!(matches!(error, Err(RescueError::TargetExists(_))));
+    assert!(matches!(error, Err(WorktreeError::Rescue(RescueError::TargetExists(_)))));
     let missing = scene.sandbox.root().join("missing");
-    assert!(matches!(into(&scene, &rescue, &missing, &[], false), Err(RescueError::NoTarget(_))));
+    assert!(matches!(
+        into(&scene, &rescue, &missing, &[], false),
+        Err(WorktreeError::Rescue(RescueError::NoTarget(_)))
+    ));
 }
 
 #[test]
