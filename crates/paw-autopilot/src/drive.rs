@@ -130,7 +130,8 @@ fn within_budget<T>(
     work.limit_tests();
     let watch = Stopwatch::start();
     let done = step(work);
-    if !matches!(work.run.stage, RunStage::Paused { .. }) {
+    // A run that is paused or done spends nothing.
+    if !matches!(work.run.action(), RunAction::Stop) {
         work.spend(Spending { time: watch.elapsed(), cost: 0 })?;
     }
     done

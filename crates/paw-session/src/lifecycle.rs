@@ -6,6 +6,7 @@
 //! - [`status`], [`attach`]: show it
 //! - [`pause`], [`stop`], [`purge`]: end parts of it or all of it
 //! - [`add`], [`remove`]: add or remove one agent
+//! - `restore_agents`: agents whose panes are gone
 
 pub mod add;
 pub mod attach;
@@ -15,6 +16,7 @@ pub mod pause;
 pub mod process;
 pub mod purge;
 pub mod remove;
+mod restore_agents;
 pub mod session;
 pub mod status;
 pub mod stop;

@@ -288,7 +288,7 @@ fn free_name(
 }
 
 /// Keeps existing worktrees as they are and creates missing ones.
-fn restore_worktrees(
+pub(crate) fn restore_worktrees(
     services: LaunchServices<'_>,
     receipt: &mut Receipt,
     context: RecoveryContext<'_>,

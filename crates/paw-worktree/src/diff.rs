@@ -80,7 +80,7 @@ impl WorkDiff {
 
     fn run(&self, options: &[&str], paths: &[PathBuf]) -> Result<Vec<u8>, ScratchError> {
         let fixed = ["diff-tree", "-r", "-M", "--no-commit-id", "--no-ext-diff", "--no-textconv"];
-        let sides = [self.base.as_str(), &self.snapshot.commit, "--"];
+        let sides = [self.base.as_str(), &self.snapshot.tree, "--"];
         let words = fixed.iter().chain(options).chain(&sides).map(OsString::from);
         Ok(self.scratch.read(words.chain(paths.iter().map(OsString::from)))?)
     }

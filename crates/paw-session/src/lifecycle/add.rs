@@ -103,7 +103,8 @@ impl Session {
             stored.worktrees.retain(|other| other.branch != agent.branch);
             stored.worktrees.push(agent.clone());
         })?;
-        notes.extend(self.open_pane(services, &receipt, &agent, &id, window)?);
+        let new = (ConversationMode::New, [].as_slice());
+        notes.extend(self.open_pane(services, (&receipt, window), (&agent, &id), new)?);
         self.rearrange_panes();
         Ok(AddedAgent { agent, id, notes })
     }
@@ -153,26 +154,20 @@ impl Session {
         Ok(briefed.warnings)
     }
 
-    /// Creates the new agent's pane after the last one. Returns warnings.
-    fn open_pane(
+    /// Creates an agent's pane after the last one. Returns warnings.
+    pub(super) fn open_pane(
         &self,
         services: LaunchServices<'_>,
-        receipt: &Receipt,
-        agent: &AgentReceipt,
-        id: &AgentId,
-        window: &TmuxWindow,
+        (receipt, window): (&Receipt, &TmuxWindow),
+        (agent, id): (&AgentReceipt, &AgentId),
+        (conversation, fresh): (ConversationMode, &[AgentId]),
     ) -> Result<Vec<String>, LifecycleError> {
         let Some(last) = window.panes.iter().rfind(|pane| pane.mark.is_some()) else {
             return Err(PawError::TmuxError("the session has no panes".to_owned()).into());
         };
         let token = if receipt.has_broker() { Some(self.mint(id)?) } else { None };
         let token = |_: &AgentId| token.clone();
-        let builder = PaneBuilder {
-            program: services.program,
-            token: &token,
-            conversation: ConversationMode::New,
-            fresh: &[],
-        };
+        let builder = PaneBuilder { program: services.program, token: &token, conversation, fresh };
         let mut pane = builder.agent(receipt, agent, id);
         let notes = logs::prepare_paths(receipt, [&mut pane.log])?;
         let target = last.next_target();

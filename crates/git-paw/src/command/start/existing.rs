@@ -4,7 +4,7 @@ use paw_core::config::PawConfig;
 use paw_core::{BranchName, PawError, Receipt, SessionMode, SessionStatus, SupervisorReceipt};
 use paw_host::clock;
 use paw_host::locks::{SessionLock, WorktreesLock};
-use paw_session::launch::{BriefingContext, LaunchServices};
+use paw_session::launch::{BriefingContext, LaunchServices, LaunchedSession};
 use paw_session::lifecycle::Session;
 use paw_session::recover::{self, RecoveryContext, RunningSessions};
 use paw_session::specs;
@@ -37,7 +37,7 @@ pub(super) fn follow_moved_repo(session: Session, context: &Context) -> Result<R
     })
 }
 
-/// Attaches to, resumes or rebuilds a session.
+/// Attaches to, completes, resumes or rebuilds a session.
 pub(super) fn bring_back(
     services: LaunchServices<'_>,
     receipt: Receipt,
@@ -50,6 +50,7 @@ pub(super) fn bring_back(
             for note in recover::complete(services, &site.repo, &receipt, lock)? {
                 context.output.note(&note);
             }
+            let receipt = restore_agents(services, receipt, site, (running, lock), context)?;
             Ok((receipt, StartOutcome::Running))
         }
         SessionStatus::Paused => {
@@ -61,15 +62,55 @@ pub(super) fn bring_back(
     }
 }
 
+/// Opens the panes of agents that have none, because they were closed or killed.
+fn restore_agents(
+    services: LaunchServices<'_>,
+    receipt: Receipt,
+    site: &StartContext,
+    locked: (&RunningSessions, &SessionLock),
+    context: &Context,
+) -> Result<Receipt, PawError> {
+    let session = Session {
+        repo: site.repo.clone(),
+        receipts: services.receipts.clone(),
+        tmux: services.tmux.clone(),
+        moved_from: None,
+        receipt,
+    };
+    let missing = session.find_agents_without_pane()?;
+    if missing.is_empty() {
+        return Ok(session.receipt);
+    }
+    for agent in &missing {
+        context.output.note(&format!("restoring {agent}: its pane was closed"));
+    }
+    with_recovery(&session.receipt, site, locked, context, |_, around| {
+        Ok(session.restore_agents(services, &missing, around)?)
+    })
+}
+
 fn rebuild(
     services: LaunchServices<'_>,
     receipt: Receipt,
     site: &StartContext,
-    (running, lock): (&RunningSessions, &SessionLock),
+    locked: (&RunningSessions, &SessionLock),
     context: &Context,
 ) -> Result<Receipt, PawError> {
+    with_recovery(&receipt.clone(), site, locked, context, |config, around| {
+        Ok(recover::recover(services, &with_supervisor(receipt, config), around)?)
+    })
+}
+
+/// Calls `act` with what a recovery needs, and prints its notes.
+fn with_recovery(
+    receipt: &Receipt,
+    site: &StartContext,
+    (running, lock): (&RunningSessions, &SessionLock),
+    context: &Context,
+    act: impl FnOnce(&PawConfig, RecoveryContext<'_>) -> Result<LaunchedSession, PawError>,
+) -> Result<Receipt, PawError> {
     let config = &approval::session_config(&site.layers, &site.repo, site.consent, context)?;
-    let specs = specs::find_assigned(&receipt, &site.repo.root, config);
+    let specs = specs::find_assigned(receipt, &site.repo.root, config);
     let spec = |branch: &BranchName| specs.iter().find(|spec| spec.branch == *branch).cloned();
     let supervisor = config.supervisor.clone().unwrap_or_default();
     let around = RecoveryContext {
@@ -87,7 +128,7 @@ fn rebuild(
         lock,
         now: clock::now(),
     };
-    let recovered = recover::recover(services, &with_supervisor(receipt, config), around)?;
+    let recovered = act(config, around)?;
     for note in &recovered.notes {
         context.output.warn(note);
     }

@@ -131,5 +131,4 @@ fn budget_ends_tests_that_hang() {
     let ran = world.autopilot(&[&UNASKED[..], &["--budget", "4s"]].concat());
     assert_eq!(ran.code, 1, "{ran}");
     assert!(ran.stdout.contains("The budget is used up: it took"), "{ran}");
-    assert!(is_gone(&pid(&world, "suite")));
 }

@@ -139,3 +139,35 @@ fn purge_removes_the_agent_that_a_killed_add_left() {
         assert_eq!(world.repo.git(["branch", "--format=%(refname:short)"]), "main", "{moment}");
     }
 }
+
+#[test]
+fn start_restores_an_agent_whose_pane_was_killed() {
+    let world = World::new();
+    world.start(&["--no-supervisor", "--branches", "feat/a,feat/b"]);
+    world.wait_for("paw-app", "feat-a", "agent feat-a in");
+    let pane = world.panes("paw-app", "#{@paw_agent} #{pane_id}");
+    let pane = pane.iter().find_map(|line| line.strip_prefix("feat-a ")).unwrap().to_owned();
+    world.sandbox.tmux(["kill-pane", "-t", &pane]);
+    assert_eq!(world.panes("paw-app", "#{@paw_agent}"), ["feat-b"]);
+    let again = world.paw(&["start"]);
+    assert!(again.stderr.contains("restoring feat-a: its pane was closed"), "{again}");
+    assert_eq!(world.panes("paw-app", "#{@paw_agent}"), ["feat-b", "feat-a"]);
+    world.wait_for("paw-app", "feat-a", "agent feat-a in");
+    let again = world.paw(&["start"]);
+    assert!(!again.stderr.contains("restoring"), "{again}");
+}
+
+#[test]
+fn start_completes_an_add_that_was_killed() {
+    for moment in ["add:recorded", "add:worktree-made"] {
+        let mut world = World::new();
+        world.start(&["--no-supervisor", "--branches", "feat/a"]);
+        world.sandbox.set("GIT_PAW_CRASH_AT", moment);
+        assert_eq!(world.paw(&["add", "feat/b"]).code, -1, "{moment}");
+        world.sandbox.set("GIT_PAW_CRASH_AT", "");
+        let again = world.paw(&["start"]);
+        assert_eq!(again.code, 0, "{moment}: {again}");
+        assert_eq!(world.panes("paw-app", "#{@paw_agent}"), ["feat-a", "feat-b"], "{moment}");
+        world.wait_for("paw-app", "feat-b", "agent feat-b in");
+    }
+}

@@ -1,0 +1,155 @@
+"""Power cuts, full disks and damaged files."""
+
+import os
+import random
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from kills import START, rescued
+from world import Findings, Skip, World, missing_from, work_of
+
+
+class Disk:
+    """An ext4 file system on a loop device."""
+
+    def __init__(self, directory, mebibytes):
+        self.image, self.path, self.left = directory / "image", directory / "disk", directory / "left"
+        self.path.mkdir()
+        subprocess.run(["truncate", "-s", f"{mebibytes}M", self.image], check=True)
+        try:
+            subprocess.run(["mkfs.ext4", "-q", "-F", self.image], check=True, capture_output=True)
+            self.mount()
+        except (OSError, subprocess.CalledProcessError):
+            raise Skip("cannot mount an ext4 file system here")
+
+    def mount(self):
+        subprocess.run(["mount", "-o", "loop", self.image, self.path], check=True, capture_output=True)
+
+    def unmount(self):
+        subprocess.run(["umount", "--lazy", self.path], capture_output=True)
+
+    def cut_power(self):
+        """Sometimes with a committed journal, which makes deletions durable before contents."""
+        if random.random() < 0.7:
+            with open(self.path / "marker", "w") as marker:
+                os.fsync(marker.fileno())
+        subprocess.run(["cp", "--sparse=always", self.image, self.left], check=True)
+        self.unmount()
+        self.left.rename(self.image)
+        self.mount()
+        (self.path / "marker").unlink(missing_ok=True)
+
+
+def on_disk(outer, mebibytes):
+    disk = Disk(outer.home, mebibytes)
+    home = disk.path / "home"
+    home.mkdir()
+    return disk, World(home, outer.program)
+
+
+def power(outer):
+    disk, world = on_disk(outer, 160)
+    found = Findings()
+    try:
+        world.make_repo(100)
+        session = random.random() < 0.5
+        if session:
+            world.must(*START, "feat/x")
+            path, command = world.home / "app-feat-x", ["purge", "--force"]
+        else:
+            world.must("worktree", "create", "feat/x", "--new")
+            path, command = world.home / "app-x", ["worktree", "remove", "x", "--force", "--delete-branch"]
+        work = work_of(path)
+        os.sync()
+        process = world.spawn(*command)
+        if random.random() < 0.5:
+            process.wait()
+        else:
+            time.sleep(random.uniform(0, 0.5))
+        disk.cut_power()
+        process.kill()
+        process.wait()
+        world.tmux("kill-server")
+        broken = world.git("fsck", "--no-dangling", "--no-progress", check=False)
+        if "error" in broken or "missing" in broken:
+            found.lost.append(f"git fsck: {broken[:200]}")
+        world.must("worktree", "list")
+        if not path.exists() or missing_from(path, work):
+            rescued(world, work, found)
+    finally:
+        world.end()
+        disk.unmount()
+    return found
+
+
+def full(outer):
+    """A full disk makes commands fail, but nothing that was stored or confirmed is lost."""
+    disk, world = on_disk(outer, 96)
+    found = Findings()
+    try:
+        world.make_repo(50)
+        world.configure("[broker]\nenabled = true\n")
+        world.must(*START, "feat/a,feat/b")
+        world.must("worktree", "create", "feat/x", "--new")
+        work = work_of(world.home / "app-x")
+        world.wait("the broker runs", lambda: (world.repo / ".git/paw/endpoint.json").exists())
+        free = shutil.disk_usage(disk.path).free
+        filler = disk.path / "filler"
+        subprocess.run(["fallocate", "-l", str(max(4096, free - random.randrange(4096, 600_000))), filler], check=False)
+        sent = []
+        for number in range(10):
+            text = f"message {number} on a full disk"
+            if world.paw("say", "feedback", "feat-a", text).returncode == 0:
+                sent.append(text)
+        world.paw("worktree", "create", "feat/y", "--new")
+        world.paw("worktree", "remove", "x", "--force")
+        filler.unlink(missing_ok=True)
+        stored = world.paw("inbox", "--agent", "feat-a", "--json")
+        found.lost += [text for text in sent if stored.stdout.count(f'"{text}"') == 0]
+        found.twice += [text for text in sent if stored.stdout.count(f'"{text}"') > 1]
+        if stored.returncode:
+            found.other.append(f"inbox: {stored.stderr.strip()[-200:]}")
+        world.must("worktree", "list")
+        path = world.home / "app-x"
+        if not path.exists() or missing_from(path, work):
+            rescued(world, work, found)
+        world.paw("purge", "--force")
+    finally:
+        world.end()
+        disk.unmount()
+    return found
+
+
+def damage(world):
+    """Random bytes in one of our files: no command crashes, and the work stays."""
+    world.make_repo(30)
+    world.configure("[broker]\nenabled = true\n")
+    world.must(*START, "feat/a")
+    world.must("worktree", "create", "feat/x", "--new")
+    work = work_of(world.home / "app-x")
+    world.must("worktree", "remove", "x", "--force")
+    world.must("say", "feedback", "feat-a", "before the damage")
+    world.must("stop", "--force")
+    data, paw = world.home / ".local/share/git-paw", world.repo / ".git/paw"
+    ours = [file for top in [data, paw] for file in Path(top).rglob("*") if file.is_file() and file.stat().st_size]
+    file = random.choice(sorted(ours))
+    content = bytearray(file.read_bytes())
+    if random.random() < 0.3:
+        del content[random.randrange(len(content)) :]
+    else:
+        for _ in range(random.randrange(1, 200)):
+            content[random.randrange(len(content))] = random.randrange(256)
+    file.write_bytes(content)
+    found = Findings()
+    commands = ["status", "doctor", "worktree list", "undo", "inbox", "say feedback feat-a after", "start", "purge --force"]
+    for command in commands:
+        done = world.paw(*command.split())
+        if done.returncode in (101, -6, -11) or "panicked" in done.stderr:
+            found.other.append(f"{command} crashed with {file.name} damaged")
+    rescued(world, work, found)
+    return found
+
+
+KINDS = {"power": power, "full": full, "damage": damage}

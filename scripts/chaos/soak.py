@@ -1,0 +1,123 @@
+"""Eight busy agents for a long time: memory, descriptors, processor time and disk space."""
+
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+from world import World
+
+AGENTS = 8
+EVERY = 5.0
+SERIES = ["memory MiB", "descriptors", "processor %", "scratch MiB", "log MiB"]
+
+
+def run(program, minutes):
+    home = Path(tempfile.mkdtemp(prefix="paw-chaos-soak-"))
+    world = World(home, program)
+    try:
+        samples = watch(world, minutes * 60)
+    finally:
+        world.paw("purge", "--force")
+        world.end()
+    root = Path(__file__).resolve().parent.parent.parent
+    (root / "bench/soak.svg").write_text(picture(samples))
+    for index, name in enumerate(SERIES):
+        values = [sample[index + 1] for sample in samples]
+        print(f"soak       {name:<14} first {values[0]:>8.1f}  most {max(values):>8.1f}  last {values[-1]:>8.1f}")
+    shutil.rmtree(home, ignore_errors=True)
+
+
+def watch(world, seconds):
+    world.make_repo(2000)
+    world.configure("[broker]\nenabled = true\n[logging]\nenabled = true\n")
+    names = [f"feat/{number}" for number in range(AGENTS)]
+    world.must("start", "--no-supervisor", "--cli", "claude", "--branches", ",".join(names))
+    paths = [world.home / f"app-feat-{number}" for number in range(AGENTS)]
+    samples, begin, turn = [], time.monotonic(), 0
+    used, at = processor(world), begin
+    while time.monotonic() - begin < seconds:
+        # One edit per agent and second; two agents edit the same file.
+        for number, path in enumerate(paths):
+            file = path / f"dir{max(number, 1)}/file{50 * max(number, 1) + turn % 40}.txt"
+            file.write_text(f"edit {turn} of {number}\n" * 40)
+            time.sleep(1 / AGENTS)
+        turn += 1
+        if time.monotonic() - at >= EVERY:
+            now, spent = time.monotonic(), processor(world)
+            share = 100 * (spent - used) / (now - at)
+            samples.append((now - begin, *state(world), share, *space(world)))
+            used, at = spent, now
+    return samples
+
+
+def ours(world):
+    """The processes of the session that are git-paw's own."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                environment = (entry / "environ").read_bytes()
+                program = os.readlink(entry / "exe")
+            except OSError:
+                continue
+            if program == str(world.program) and f"HOME={world.home}".encode() in environment:
+                yield entry
+
+
+def processor(world):
+    """Seconds of these processes and of the programs they have waited for."""
+    total = 0
+    for entry in ours(world):
+        try:
+            fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+            total += sum(int(field) for field in fields[11:15])
+        except OSError:
+            pass
+    return total / os.sysconf("SC_CLK_TCK")
+
+
+def state(world):
+    memory = files = 0
+    for entry in ours(world):
+        try:
+            status = (entry / "status").read_text()
+            memory += int(status.split("VmRSS:")[1].split()[0]) if "VmRSS:" in status else 0
+            files += len(list((entry / "fd").iterdir()))
+        except OSError:
+            pass
+    return memory / 1024, files
+
+
+def space(world):
+    def below(top):
+        total = 0
+        for directory, _, names in os.walk(top):
+            for name in names:
+                try:
+                    total += os.lstat(os.path.join(directory, name)).st_blocks * 512
+                except OSError:
+                    pass
+        return total / 2**20
+
+    paw = world.repo / ".git/paw"
+    scratch = sum(below(entry) for entry in paw.iterdir() if entry.is_dir() and "scratch" in entry.name)
+    return scratch, below(paw) - scratch + below(world.repo / ".git-paw")
+
+
+def picture(samples, width=900, height=150):
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height * len(SERIES)}" '
+             'font-family="monospace" font-size="12">']
+    last = samples[-1][0] if samples else 1
+    for index, name in enumerate(SERIES):
+        values = [(sample[0], sample[index + 1]) for sample in samples]
+        most = max([value for _, value in values] + [1e-9])
+        top = index * height + 25
+        points = " ".join(
+            f"{60 + (width - 80) * when / last:.1f},{top + (height - 45) * (1 - value / most):.1f}"
+            for when, value in values
+        )
+        parts.append(f'<text x="60" y="{top - 8}">{name}, at most {most:.1f}, in {last / 60:.0f} minutes</text>')
+        parts.append(f'<polyline fill="none" stroke="#268bd2" points="{points}"/>')
+        parts.append(f'<path stroke="#888" d="M60 {top}V{top + height - 45}H{width - 20}" fill="none"/>')
+    return "\n".join([*parts, "</svg>\n"])
