@@ -7,7 +7,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from kills import START, rescued
+from kills import START, compare_messages, rescued
 from world import Findings, Skip, World, missing_from, work_of
 
 
@@ -101,16 +101,12 @@ def full(outer):
         sent = []
         for number in range(10):
             text = f"message {number} on a full disk"
-            if world.paw("say", "feedback", "feat-a", text).returncode == 0:
+            if world.paw("say", "feedback", "feat-a", f"{text}.").returncode == 0:
                 sent.append(text)
         world.paw("worktree", "create", "feat/y", "--new")
         world.paw("worktree", "remove", "x", "--force")
         filler.unlink(missing_ok=True)
-        stored = world.paw("inbox", "--agent", "feat-a", "--json")
-        found.lost += [text for text in sent if stored.stdout.count(f'"{text}"') == 0]
-        found.twice += [text for text in sent if stored.stdout.count(f'"{text}"') > 1]
-        if stored.returncode:
-            found.other.append(f"inbox: {stored.stderr.strip()[-200:]}")
+        compare_messages(world, sent, found)
         world.must("worktree", "list")
         path = world.home / "app-x"
         if not path.exists() or missing_from(path, work):

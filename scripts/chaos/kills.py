@@ -1,6 +1,10 @@
 """Commands that are killed at a random moment."""
 
+import json
+import os
 import random
+import signal
+import sqlite3
 import time
 
 from world import Findings, missing_from, work_of
@@ -142,27 +146,27 @@ def publish(world):
         if number == 15:
             kill_session_process(world)
         text = f"message {number} of this round"
-        done = world.paw("say", "feedback", "feat-a", text)
+        done = world.paw("say", "feedback", "feat-a", f"{text}.")
         if done.returncode == 0:
             sent.append(text)
-    stored = world.paw("inbox", "--agent", "feat-a", "--json")
-    if stored.returncode:
-        found.other.append(f"inbox: {stored.stderr.strip()}")
-    for text in sent:
-        times = stored.stdout.count(f'"{text}"')
-        if times == 0:
-            found.lost.append(text)
-        elif times > 1:
-            found.twice.append(text)
+    compare_messages(world, sent, found)
     world.paw("purge", "--force")
     return found
 
 
-def kill_session_process(world):
-    import json
-    import os
-    import signal
+def compare_messages(world, sent, found):
+    log = sqlite3.connect(f"file:{world.repo}/.git/paw/broker.db?mode=ro", uri=True)
+    stored = "\n".join(str(row) for row in log.execute("SELECT * FROM message"))
+    log.close()
+    for text in sent:
+        times = stored.count(f"{text}.")
+        if times == 0:
+            found.lost.append(text)
+        elif times > 1:
+            found.twice.append(text)
 
+
+def kill_session_process(world):
     endpoint = json.loads((world.repo / ".git/paw/endpoint.json").read_text())
     os.kill(endpoint["pid"], signal.SIGKILL)
 

@@ -189,10 +189,8 @@ fn busy(worktrees: &[PathBuf], signals: &Receiver<ConflictMonitorEvent>, round: 
             edit(worktree, number, &format!("agent {agent}, round {round}, second {second}"));
             edits += 1;
             let due = Duration::from_secs_f64(f64::from(edits) / BUSY_AGENTS as f64);
-            while let wait = watch.remaining(due)
-                && !wait.is_zero()
-            {
-                let _ = signals.recv_timeout(wait);
+            while !watch.remaining(due).is_zero() {
+                let _ = signals.recv_timeout(watch.remaining(due));
             }
         }
     }
