@@ -211,11 +211,7 @@ pub(crate) fn start_trace(verbose: u8) {
         (1, _) => Targets::new().with_target("paw", LevelFilter::DEBUG),
         (_, _) => Targets::new().with_default(LevelFilter::TRACE),
     };
-    let lines = tracing_subscriber::fmt::layer()
-        .with_writer(io::stderr)
-        .event_format(TraceLine)
-        // If stderr is a file on a full disk, the report of a failed write would panic.
-        .log_internal_errors(false);
+    let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).event_format(TraceLine);
     let _ = tracing_subscriber::registry().with(lines).with(filter).try_init();
 }
 
@@ -226,8 +222,6 @@ pub(crate) fn start_process_log(path: PathBuf) {
     let lines = tracing_subscriber::fmt::layer()
         .with_ansi(false)
         .with_target(false)
-        // On a full disk, the report of a failed write would panic.
-        .log_internal_errors(false)
         .with_writer(Mutex::new(ProcessLog { path, written: 0 }));
     let _ = tracing_subscriber::registry().with(lines).with(configured.unwrap_or_else(usual)).try_init();
     std::panic::set_hook(Box::new(|panic| {

@@ -38,6 +38,7 @@ pub use run::{
     silence_stdout,
 };
 pub use script::ScriptFile;
+pub use tree::exists;
 
 /// The environment variable that marks the members of a process tree. [`end_marked`] searches for its value.
 pub const MARK_VARIABLE: &str = tree::Cookie::VARIABLE;

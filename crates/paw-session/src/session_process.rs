@@ -98,8 +98,9 @@ pub fn find(repo: &Repo) -> Result<ProcessState, FileError> {
     }
     let is_running = Lock::try_take(&dir.broker_lock())?.is_none();
     Ok(match (is_running, Endpoint::load(&dir)?) {
-        (true, Some(endpoint)) => ProcessState::Running(endpoint),
-        (true, None) => ProcessState::Starting,
+        // Without its process, the lock is held by one that is starting, or by a command that looks for it just now.
+        (true, Some(endpoint)) if process::exists(endpoint.pid) => ProcessState::Running(endpoint),
+        (true, _) => ProcessState::Starting,
         (false, Some(endpoint)) => ProcessState::Died(endpoint),
         (false, None) => ProcessState::NotRunning,
     })

@@ -84,6 +84,12 @@ fn dashboard_restarts_a_killed_session_process() {
     world.kill(pid);
     let next = wait_until("the process is back", || world.find_process().filter(|next| *next != pid));
     assert_eq!(world.sandbox.session_processes(), [next]);
+    // The dashboard has started this one, so it knows how it ended.
+    world.kill(next);
+    wait_until("the log says how the process ended", || {
+        let log = fs::read_to_string(world.repo.root.join(".git/paw/session.log")).unwrap();
+        log.contains(&format!("process {next} was killed by signal 9")).then_some(())
+    });
 }
 
 #[test]

@@ -167,13 +167,6 @@ fn trace(command: &Command, exit: Exit, watch: &Stopwatch) {
     tracing::debug!(target: "paw::process", dir, took = ?watch.elapsed(), "{command} {exit}");
 }
 
-fn trace_exit(command: &str, status: io::Result<ExitStatus>) {
-    match status {
-        Ok(status) => tracing::debug!(target: "paw::process", "{command} {}", exit_of(status)),
-        Err(error) => tracing::debug!(target: "paw::process", "{command}: {error}"),
-    }
-}
-
 /// Whether the program shares our terminal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Terminal {

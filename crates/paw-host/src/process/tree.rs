@@ -106,6 +106,16 @@ pub(super) fn with_descendants(mut members: BTreeSet<u32>) -> BTreeSet<u32> {
     }
 }
 
+/// Whether there is a process with this id, perhaps a zombie.
+pub fn exists(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    let refused = Err(rustix::io::Errno::PERM);
+    pid.is_some_and(|pid| {
+        let asked = rustix::process::test_kill_process(pid);
+        asked.is_ok() || asked == refused
+    })
+}
+
 /// Whether a process exists and is not a zombie.
 pub(super) fn is_running(pid: u32) -> bool {
     table::all().iter().any(|process| process.pid == pid && !process.zombie)

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crossterm::event::KeyEvent;
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
 use paw_core::AgentId;
 use paw_view::{AgentView, MessageView, OpenQuestion, SessionView, ViewEvent};
 use ratatui::layout::Rect;
@@ -69,6 +69,9 @@ pub struct OperatorAnswer {
     pub quoted: String,
     pub text: String,
 }
+
+/// The shortest time between two changes of ages in minutes.
+const MINUTES_TOGETHER: SignedDuration = SignedDuration::from_secs(10);
 
 /// Where the dashboard is shown, which decides what `q` does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -227,7 +230,12 @@ impl DashboardState {
                 Panel::Messages => Vec::new(),
             }
         });
-        ages.map(|since| age::next_change(since, self.now)).min()
+        let ages: Vec<Timestamp> = ages.collect();
+        let next = ages.iter().map(|since| age::next_change(*since, self.now)).min()?;
+        let shows_seconds = ages.iter().any(|since| self.now.duration_since(*since).as_mins() == 0);
+        // Minutes of many agents end at different times; the screen is not drawn again for each of them.
+        let soonest = self.now.saturating_add(MINUTES_TOGETHER).unwrap_or(next);
+        Some(if shows_seconds { next } else { next.max(soonest) })
     }
 
     /// Whether the view is hidden.

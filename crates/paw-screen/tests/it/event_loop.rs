@@ -128,3 +128,20 @@ async fn run_ends_when_the_terminal_is_closed() {
             .unwrap();
     assert_eq!(end, DashboardExit::TerminalGone);
 }
+
+#[test]
+fn dashboard_does_not_redraw_for_the_minute_of_each_agent() {
+    let mut dashboard = TestDashboard::empty(80, 40);
+    let agents: Vec<_> = (0..25)
+        .map(|number| sample::agent(now(), &format!("a-{number:02}"), "working", &[], 600 + number, ""))
+        .collect();
+    dashboard.update(sample::records(&agents));
+    let (start, before) = (now(), dashboard.redraws);
+    while let Some(wake) =
+        dashboard.state.next_wake().filter(|wake| wake.duration_since(start).as_secs() < 60)
+    {
+        dashboard.now = wake;
+        dashboard.on(DashboardEvent::Wake);
+    }
+    assert!(dashboard.redraws - before <= 6, "{} in a minute", dashboard.redraws - before);
+}

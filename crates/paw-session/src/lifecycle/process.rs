@@ -53,7 +53,8 @@ impl Session {
         if !self.receipt.has_broker() || self.receipt.status != SessionStatus::Active {
             return Ok(EnsuredProcess::NotWanted);
         }
-        if matches!(session_process::find(&self.repo)?, ProcessState::Running(_)) {
+        // In a sandbox, the process may not be visible.
+        if matches!(session_process::find(&self.repo)?, ProcessState::Running(_) | ProcessState::Starting) {
             return Ok(EnsuredProcess::Running);
         }
         let line = format!(

@@ -10,9 +10,10 @@ use paw_core::paths::PawDir;
 use paw_core::paths::TaskmasterDir;
 use paw_core::{AgentId, PawError};
 use paw_host::files::{self, Access};
-use paw_host::git::Git;
+use paw_host::git::{Git, Repo};
 use paw_host::process::{Command, Exit, shell_quote};
 use paw_host::tmux::{Tmux, TmuxCommand};
+use paw_session::session_process;
 use serde_json::Value;
 
 use super::agent::DemoTask;
@@ -168,8 +169,11 @@ impl ScratchRepo {
         Ok(entries.iter().filter_map(|entry| entry.parse(&session)).collect())
     }
 
-    /// Stops the tmux server.
+    /// Stops the session's process and the tmux server.
     pub(super) fn end(&self) {
+        if let Ok(repo) = Repo::discover(&self.root()) {
+            session_process::end(&repo);
+        }
         let tmux = Tmux::on_socket(Some(self.socket.clone()));
         let _ = tmux.run(&TmuxCommand::new("kill-server"));
     }

@@ -1,7 +1,7 @@
 //! Starts a program that outlives this process, and the program's own part of it.
 
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 use std::process::{ChildStdout, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::setsid;
 use rustix::stdio::{dup2_stderr, dup2_stdout};
 
-use super::{Deadline, prepare, start, trace_exit};
+use super::{Deadline, exit_of, prepare, start};
 use crate::process::{Command, ProcessError};
 
 /// A program in the background. Its standard output is a pipe for one answer: whether it is ready.
@@ -24,6 +24,7 @@ impl Command {
     /// Starts the program in the background, without input, with its standard error in `log`. The program has to call
     /// [`leave_terminal`], and [`silence_stdout`] after its answer.
     pub fn detach(&self, log: File) -> Result<DetachedCommand, ProcessError> {
+        let mut record = log.try_clone().ok();
         let mut std_command = prepare(self)?;
         std_command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
         let mut child = start(std_command, self)?;
@@ -32,9 +33,13 @@ impl Command {
             let source = io::ErrorKind::BrokenPipe.into();
             return Err(ProcessError::Spawn { command: self.to_string(), source });
         };
-        let shown = self.to_string();
-        // If this process lives longer than the program, the program must not stay a zombie.
-        thread::spawn(move || trace_exit(&shown, child.wait()));
+        // If this process lives longer than the program, the program must not stay a zombie, and its log says how it died.
+        thread::spawn(move || {
+            let Ok(status) = child.wait() else { return };
+            if let (false, Some(record)) = (status.success(), &mut record) {
+                let _ = writeln!(record, "process {pid} {}", exit_of(status));
+            }
+        });
         Ok(DetachedCommand { pid, answer })
     }
 }
