@@ -199,9 +199,9 @@ def verify(world):
 
 def merge(world):
     gated(world)
-    world.kill_during("merge", "feat/a", "feat/b", within=2.5)
+    world.kill_during("merge", "--rebase", "feat/a", "feat/b", within=2.5)
     found = Findings()
-    done = world.paw("merge", "feat/a", "feat/b")
+    done = world.paw("merge", "--rebase", "feat/a", "feat/b")
     if done.returncode:
         found.other.append(f"merge: {done.stdout.strip()[-300:]} {done.stderr.strip()[-300:]}")
     subjects = world.git("log", "--format=%s", "main").split("\n")

@@ -151,7 +151,7 @@ fn merge_checks_store_nothing() {
     let works = (field.take(&a).work, field.take(&b).work);
     let pair = AgentPair::new(AgentId::new("a").unwrap(), AgentId::new("b").unwrap());
     let query = MergeQuery { pair, works };
-    MergeChecker::default().check(&field.scratch, &[query.clone()]);
+    MergeChecker::default().check(&field.scratch, std::slice::from_ref(&query));
     // The works are commits now.
     let before = field.scratch.measure();
     let verdict = MergeChecker::default().check(&field.scratch, &[query]).remove(0);
