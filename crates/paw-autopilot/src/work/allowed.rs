@@ -34,6 +34,7 @@ impl ActiveRun {
         unmeasured: Option<&str>,
     ) -> Vec<String> {
         let mut allowed = self.notes.relaxed.clone();
+        let judged = judged.filter(|_| self.notes.options.relaxes(Relaxation::Coverage));
         allowed.extend(judged.and_then(missed).map(|missed| format!("--force=coverage: {missed}")));
         allowed.extend(unmeasured.map(|why| format!("no coverage gate: {why}")));
         let (own, usual) = (self.context.settings.thresholds, CoverageThresholds::default());

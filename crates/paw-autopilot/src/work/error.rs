@@ -11,7 +11,6 @@ use paw_worktree::copy::CopyError;
 use super::update_base::BaseUpdateError;
 use crate::artifacts::RunId;
 use crate::branch::BranchNameError;
-use crate::coverage::CoverageError;
 use crate::engine::UnexpectedEvent;
 use crate::engine::resume::ResumeError;
 use crate::engine::state::NothingToDo;
@@ -80,8 +79,6 @@ pub enum WorkError {
     #[error(transparent)]
     Resume(#[from] ResumeError),
     #[error(transparent)]
-    Coverage(#[from] CoverageError),
-    #[error(transparent)]
     NoUpdate(#[from] BaseUpdateError),
     #[error(transparent)]
     Paw(#[from] PawError),
@@ -126,7 +123,6 @@ impl Diagnostic for WorkError {
             Self::Nothing(error) => error.report(),
             Self::Refused(error) => error.report(),
             Self::Resume(error) => error.report(),
-            Self::Coverage(error) => error.report(),
             Self::NoUpdate(error) => error.report(),
             Self::Paw(error) => error.report(),
         }

@@ -87,7 +87,8 @@ impl ActiveRun {
         if let Some(missed) = judged.as_deref().and_then(missed)
             && !self.notes.options.relaxes(Relaxation::Coverage)
         {
-            failed = failed.or(Some(missed));
+            let hint = "--resume --force=coverage finishes anyway; test.coverageThresholds in .taskmaster/config.json";
+            failed = failed.or_else(|| Some(format!("{missed} ({hint})")));
         }
         self.notes.coverage = coverage.as_ref().map(CoveragePercents::from);
         let result = TestResult::of(TestRunKind::Final, &tests, coverage.as_ref(), clock::now());
@@ -100,6 +101,11 @@ impl ActiveRun {
         };
         let mut fields =
             json!({"status": if failed.is_none() { "ok" } else { "error" }, "tests": counts(&tests.report)});
+        let ran = [&commands.format, &commands.lint].into_iter().flatten().cloned();
+        fields["commands"] = ran.chain([tests.command.clone()]).collect();
+        if let Some(gate) = &self.gate {
+            fields["coverage"] = json!(gate.words().unwrap_or_else(str::to_owned));
+        }
         if let Some(why) = &failed {
             fields["error"] = json!(why);
         }

@@ -48,18 +48,12 @@ pub(super) fn run(
             .output
             .document(&json!({"dryRun": true, "plan": plan, "ready": plan.problems().is_empty()}))?;
     } else {
-        show(&plan, &options, &commands, args, context)?;
+        show(&plan, &finalization(&plan, &options, &commands, args.no_confirm), context)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(
-    plan: &RunPlan,
-    options: &RunOptions,
-    commands: &FinalCommands,
-    args: &AutopilotArgs,
-    context: &Context,
-) -> Result<(), PawError> {
+fn show(plan: &RunPlan, last: &[String], context: &Context) -> Result<(), PawError> {
     let output = context.output;
     let title = format!("Autopilot Plan for Task #{} [{}]: {}", plan.task_id, plan.tag, line(&plan.title));
     output.say(&output.paint(Style::Bold, &title))?;
@@ -84,7 +78,8 @@ fn show(
     for (step, number) in plan.subtasks.iter().zip(1..) {
         subtask(step, number, context)?;
     }
-    finalization(plan, options, commands, args, context)?;
+    output.say("Finalization:")?;
+    last.iter().try_for_each(|step| output.say(&format!("  → {step}")))?;
     output.say("Run without --dry-run to execute.")
 }
 
@@ -104,39 +99,29 @@ fn subtask(step: &PlannedStep, number: usize, context: &Context) -> Result<(), P
     output.say(&format!("     - COMMIT: \"{}\"", line(&step.commit)))
 }
 
+/// The steps after the last subtask.
 fn finalization(
     plan: &RunPlan,
     options: &RunOptions,
     commands: &FinalCommands,
-    args: &AutopilotArgs,
-    context: &Context,
-) -> Result<(), PawError> {
-    let output = context.output;
-    output.say("Finalization:")?;
-    for (title, command) in [("Format", &commands.format), ("Lint", &commands.lint)] {
-        if let Some(command) = command {
-            output.say(&format!("  → {title}: {}", line(command)))?;
-        }
-    }
+    no_confirm: bool,
+) -> Vec<String> {
+    let own = [("Format", &commands.format), ("Lint", &commands.lint)].into_iter();
+    let own = own.filter_map(|(title, command)| Some(format!("{title}: {}", line(command.as_ref()?))));
+    let mut steps: Vec<String> = own.collect();
     let tests = plan.test_command.as_deref().unwrap_or("no test command");
-    output.say(&format!("  → Run full test suite: {}", line(tests)))?;
+    steps.push(format!("Run full test suite: {}", line(tests)));
     let title = if plan.coverage.gate { "Check coverage" } else { "No coverage gate" };
-    output.say(&format!("  → {title}: {}", line(&plan.coverage.words)))?;
-    let asks = if args.no_confirm { "" } else { " (will confirm)" };
-    match (&plan.remote, options.push) {
-        (Some(remote), true) => output.say(&format!("  → Push branch to {remote}{asks}"))?,
-        (None, true) => output.say("  → Pause before the push: no remote")?,
-        (_, false) => output.say(&format!(
-            "  → Keep {} on branch {}",
-            plural(plan.subtasks.len(), "commit"),
-            plan.branch
-        ))?,
-    }
+    steps.push(format!("{title}: {}", line(&plan.coverage.words)));
+    let asks = if no_confirm { "" } else { " (will confirm)" };
+    steps.push(match (&plan.remote, options.push) {
+        (Some(remote), true) => format!("Push branch to {remote}{asks}"),
+        (None, true) => "Pause before the push: no remote".to_owned(),
+        (_, false) => format!("Keep {} on branch {}", plural(plan.subtasks.len(), "commit"), plan.branch),
+    });
     if options.pull_request {
-        output.say(&format!(
-            "  → Create PR targeting {}",
-            plan.base.as_deref().unwrap_or("the default branch")
-        ))?;
+        let base = plan.base.as_deref().unwrap_or("the default branch");
+        steps.push(format!("Create PR targeting {base}"));
     }
-    Ok(())
+    steps
 }

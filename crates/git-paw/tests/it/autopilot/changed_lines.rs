@@ -1,5 +1,8 @@
 //! Coverage of changed lines.
 
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
 use super::world::World;
 
 /// Two lines of the first part are uncovered until more tests exist.
@@ -116,4 +119,37 @@ fn measured_again(world: &World) {
     let resumed = world.autopilot(&["--resume", "--no-confirm"]);
     assert_eq!(resumed.code, 0, "{resumed}");
     assert_eq!(world.subjects().len(), 3);
+}
+
+#[test]
+fn coverage_gate_works_without_configuration_if_the_runner_can_measure() {
+    let Some(world) = World::find() else { return };
+    let venv = std::env::var_os("PAW_RUNNERS").map(|runners| Path::new(&runners).join("venv"));
+    let Some(venv) = venv.filter(|venv| venv.join("bin/coverage").exists()) else {
+        return eprintln!("skipped: coverage.py is not installed (scripts/test does it)");
+    };
+    world.repo.commit_file(".gitignore", ".venv\n__pycache__/\n", "ignore");
+    symlink(venv, world.repo.root.join(".venv")).unwrap();
+    world.executor(
+        "case $PAW_PHASE-$PAW_ATTEMPT in RED-*) red ;; GREEN-1) green; printf '\\n\\ndef extra():\\n    x = 1\\n    y = 2\\n    return x + y\\n' >> metrics/part$n.py ;; GREEN-*) green ;; esac\n",
+    );
+    let ran = world.autopilot(&[
+        "42",
+        "--executor",
+        "scripted",
+        "--no-confirm",
+        "--no-push",
+        "--runner",
+        "unittest",
+    ]);
+    assert_eq!(ran.code, 0, "{ran}");
+    for part in [
+        "  coverage gate: 80 % of lines, branches, functions, statements, measured by coverage.py\n",
+        "attempt 1 fails (the tests cover 5 of 8 changed lines, 80 % required; not covered: metrics/part1.py:10-12)",
+        "✓ Coverage check → 100% (meets 80% threshold)",
+    ] {
+        assert!(ran.stdout.contains(part), "{part}\n{ran}");
+    }
+    assert_eq!(world.manifest()["finalCoverage"]["lines"], 100.0);
+    assert_eq!(world.repo.git(["status", "--porcelain"]), "");
 }

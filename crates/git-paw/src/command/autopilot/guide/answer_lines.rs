@@ -5,6 +5,10 @@ use serde_json::Value;
 pub(super) fn lines(answer: &Value) -> Vec<String> {
     let text = |name: &str| answer[name].as_str().map(str::to_owned);
     let mut lines: Vec<String> = text("message").into_iter().collect();
+    if let Some(words) = answer["coverage"]["words"].as_str() {
+        let title = if answer["coverage"]["gate"] == true { "coverage gate" } else { "no coverage gate" };
+        lines.push(format!("{title}: {words}"));
+    }
     let objections = list(&answer["objections"], "- ");
     let already_listed = !objections.is_empty();
     lines.extend(objections);

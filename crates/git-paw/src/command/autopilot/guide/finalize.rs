@@ -42,6 +42,7 @@ pub(crate) fn finalize(consent: Consent, context: &Context) -> Result<Value, Paw
         "accepted": last.failed.is_none(),
         "testResults": answer::counted(&last.tests),
         "coverage": last.coverage,
+        "unmeasured": last.unmeasured,
         "formatted": last.formatted,
         "uncommitted": last.uncommitted,
         "pullRequestBody": work.pull_request_path(),
