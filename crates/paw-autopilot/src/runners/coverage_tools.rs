@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use paw_host::process::{Command, find_program};
+use paw_worktree::RunSandbox;
 
 use super::command::RunnerCommand;
 
@@ -46,21 +47,22 @@ impl CoverageTools<'_> {
     pub(super) fn python_modules(&self, python: &Path, modules: &[&str]) -> Vec<String> {
         let question =
             "import sys, importlib.util as u\nfor m in sys.argv[1:]:\n    if u.find_spec(m): print(m)";
-        let command =
-            Command::new(python).args(["-c", question]).args(modules).dir(self.root).harmless_environment();
-        let output = command.capture().ok().filter(|output| output.exit.success());
-        let text =
-            output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-        text.lines().map(str::to_owned).collect()
+        let answer = self.ask(Command::new(python).args(["-c", question]).args(modules));
+        answer.unwrap_or_default().lines().map(str::to_owned).collect()
     }
 
     /// The version of node: `(20, 11)`.
     pub(super) fn node_version(&self) -> Option<(u32, u32)> {
-        let output =
-            Command::new("node").args(["--version"]).dir(self.root).harmless_environment().capture().ok()?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let mut parts = text.trim().trim_start_matches('v').split('.').map(|part| part.parse().ok());
+        let answer = self.ask(Command::new("node").args(["--version"]))?;
+        let mut parts = answer.trim().trim_start_matches('v').split('.').map(|part| part.parse().ok());
         Some((parts.next()??, parts.next()??))
+    }
+
+    /// The output of a program, which may be the project's own, in the sandbox of test runs.
+    fn ask(&self, command: Command) -> Option<String> {
+        let command = RunSandbox::find(self.root).ok()?.apply(command.dir(self.root).harmless_environment());
+        let output = command.capture().ok()?;
+        output.exit.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
     }
 }
 

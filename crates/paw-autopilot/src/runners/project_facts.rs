@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use paw_host::process::{Command, find_program};
+use paw_host::process::find_program;
 
+use super::coverage_tools::CoverageTools;
 use super::detect::requested_runner;
 
 /// The facts about a project.
@@ -51,23 +52,19 @@ pub fn load_facts(root: &Path, search_path: &OsStr, requested: Option<&str>) -> 
     let python_tests = python_tests(root);
     let manifest = text("Cargo.toml").unwrap_or_default();
     // Starting Python is slow, so do it only if needed.
+    let tools = CoverageTools { root, search_path };
     let is_open = requested_runner(requested).is_none() && !python_tests.is_empty();
     ProjectFacts {
         cargo_workspace: manifest.lines().any(|line| line.trim_start().starts_with("[workspace")),
         package: text("package.json"),
         python_config: PYTHON_CONFIGS.iter().filter_map(|name| text(name)).collect(),
-        has_pytest: is_open && can_import_pytest(&python, root),
+        has_pytest: is_open && !tools.python_modules(&python, &["pytest"]).is_empty(),
         python_tests,
         python,
         has_nextest: find_program("cargo-nextest", search_path).is_some(),
         local: local_programs(root),
         files,
     }
-}
-
-fn can_import_pytest(python: &Path, root: &Path) -> bool {
-    let question = Command::new(python).args(["-c", "import pytest"]).dir(root).harmless_environment();
-    question.capture().is_ok_and(|output| output.exit.success())
 }
 
 /// Programs installed by a package manager, here or in a parent directory.
