@@ -167,7 +167,7 @@ impl ArgumentKind {
                 let name = text.replace(['~', '^', '{', '}'], "x");
                 is_name(&name) && !text.contains([':', '+', ',', ' ']) && !text.starts_with(['^', '~', '{'])
             }
-            Self::Triple => is_name(text) && !text.contains('/') && !text.ends_with(".json"),
+            Self::Triple => is_name(text) && !text.contains('/') && !text.contains(".json"),
             Self::Trunk => is_trunk_of(text, shell.trunk),
             Self::Print => takes_texts(text),
             Self::Sed => scripts::is_harmless_sed(text),
@@ -224,7 +224,7 @@ impl ArgumentKind {
             let last = text.rsplit(['/', ':', ')']).next().unwrap_or(text);
             let secrets =
                 [".env", ".env.local", "id_rsa", "server.pem", "server.key", ".npmrc", "credentials.json"];
-            if secrets.iter().any(|name| protected::matches(last, name)) && !last.starts_with("[") {
+            if secrets.iter().any(|name| protected::matches(last, name)) && !last.starts_with('[') {
                 return Err(format!("{} could match a protected file", quoted(text)));
             }
         }

@@ -40,13 +40,20 @@ impl FileTree {
     pub(super) fn check(&self, bounds: &PathBounds, dir: &Path, access: PathAccess) -> Result<(), String> {
         let mut left = MOST_ENTRIES;
         for root in &self.roots {
+            // What a pattern matches is below the directory before it.
+            let plain = root.split(['*', '?', '[']).next().unwrap_or_default();
+            let root = match plain.rsplit_once('/') {
+                _ if plain == root => root,
+                Some((above, _)) if !above.is_empty() => above,
+                _ => ".",
+            };
             let top = bounds.check(dir, root, access)?;
             if top.is_file() {
                 continue;
             }
-            let mut open = vec![(top, false)];
-            while let Some((dir, hidden)) = open.pop() {
-                self.check_entries(bounds, &dir, (hidden, access), &mut open, &mut left)?;
+            let mut open = vec![OpenDirectory { path: top, hidden: false, selected: false }];
+            while let Some(directory) = open.pop() {
+                self.check_entries(bounds, &directory, access, &mut open, &mut left)?;
             }
         }
         Ok(())
@@ -55,42 +62,37 @@ impl FileTree {
     fn check_entries(
         &self,
         bounds: &PathBounds,
-        dir: &Path,
-        (hidden, access): (bool, PathAccess),
-        open: &mut Vec<(PathBuf, bool)>,
+        directory: &OpenDirectory,
+        access: PathAccess,
+        open: &mut Vec<OpenDirectory>,
         left: &mut usize,
     ) -> Result<(), String> {
-        let Ok(entries) = fs::read_dir(dir) else { return Ok(()) };
+        let Ok(entries) = fs::read_dir(&directory.path) else { return Ok(()) };
         for entry in entries.flatten() {
             *left = left.checked_sub(1).ok_or("a directory with too many files")?;
             let name = entry.file_name();
             let name = name.to_string_lossy();
             let (path, kind) = (entry.path(), entry.file_type());
-            let hidden = hidden || name.starts_with('.');
+            let is_dir = kind.as_ref().is_ok_and(fs::FileType::is_dir);
+            let hidden = directory.hidden || name.starts_with('.');
+            let selected = directory.selected || self.selects(&name, hidden);
             let odd = !is_plain(&name) || name.starts_with('-');
-            if self.splits
-                && odd
-                && (kind.as_ref().is_ok_and(fs::FileType::is_dir) || self.selects(&name, hidden))
-            {
+            if self.splits && odd && (is_dir || selected) {
                 return Err(format!("the file name {} could be misread", quoted(&name)));
             }
-            if kind.as_ref().is_ok_and(fs::FileType::is_dir) {
-                let skipped = |pattern: &String| protected::matches(pattern, &name);
+            if is_dir {
                 let generated =
                     GENERATED.contains(&name.as_ref()) && !self.follows && access == PathAccess::Read;
-                if !generated && !self.without_dirs.iter().any(skipped) {
-                    open.push((path, hidden));
+                if !generated && !self.without_dirs.iter().any(|pattern| excludes(pattern, &name)) {
+                    // A directory that is listed may be read as a whole.
+                    open.push(OpenDirectory { path, hidden, selected: selected && self.follows });
                 }
                 continue;
             }
-            if !self.selects(&name, hidden) {
-                continue;
-            }
             let is_link = kind.as_ref().is_ok_and(fs::FileType::is_symlink);
-            if is_link && !self.follows {
-                continue;
+            if selected && (self.follows || !is_link) {
+                self.check_file(bounds, &path, is_link, access)?;
             }
-            self.check_file(bounds, &path, is_link, access)?;
         }
         Ok(())
     }
@@ -110,12 +112,29 @@ impl FileTree {
     }
 
     fn selects(&self, name: &str, hidden: bool) -> bool {
-        let among = |patterns: &[String]| patterns.iter().any(|pattern| protected::matches(pattern, name));
         if !self.names.is_empty() {
-            return among(&self.names);
+            // Some commands ignore case.
+            let name = name.to_lowercase();
+            return self.names.iter().any(|pattern| protected::matches(&pattern.to_lowercase(), &name));
         }
-        !(self.hides_dots && hidden) && !among(&self.without)
+        let left_out =
+            self.hides_dots && hidden || self.without.iter().any(|pattern| excludes(pattern, name));
+        !left_out
     }
+}
+
+/// A directory whose entries are still to be checked.
+struct OpenDirectory {
+    path: PathBuf,
+    hidden: bool,
+    /// Everything below it is selected.
+    selected: bool,
+}
+
+/// Whether a pattern certainly matches a name. What is not understood excludes nothing.
+fn excludes(pattern: &str, name: &str) -> bool {
+    let plain = pattern.chars().all(|c| c.is_ascii_alphanumeric() || "._-*?".contains(c));
+    plain && pattern.len() < 30 && pattern.matches('*').count() < 3 && protected::matches(pattern, name)
 }
 
 fn check_entry(
@@ -172,7 +191,7 @@ mod tests {
             "odd/a b",
             ".claude/settings.local.json",
         ] {
-            fs::write(root.join(name), "x").unwrap();
+            paw_host::files::write_atomic(&root.join(name), b"x", paw_host::files::Access::Private).unwrap();
         }
         symlink("/etc/passwd", root.join("links/users")).unwrap();
         let bounds = PathBounds::new(&root, None).unwrap();
@@ -195,6 +214,10 @@ mod tests {
         assert!(reads(&FileTree { hides_dots: true, ..of(".") }));
         assert!(reads(&FileTree { without_dirs: vec!["config".to_owned()], ..of(".") }));
         assert!(reads(&FileTree { without: vec![".env".to_owned()], ..of(".") }));
+        assert!(!reads(&FileTree { without: vec!["[x]".to_owned()], ..of(".") }), "not understood");
+        assert!(!reads(&of("c*")) && !reads(&of("conf?g")), "a pattern as a root");
+        let follows = FileTree { follows: true, ..names("config") };
+        assert!(!reads(&follows) && !reads(&names(".ENV")), "directories, and names in any case");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::characters::quoted;
 use super::file_tree::FileTree;
 use super::judge::Judge;
-use super::syntax::{ShellNode, SimpleCommand};
+use super::syntax::{Redirect, ShellNode, SimpleCommand};
 use super::word::ShellWord;
 
 /// Judges the commands of `-exec`, and returns the other arguments.
@@ -58,14 +58,19 @@ fn tree_of(args: &[ShellWord]) -> FileTree {
         roots.push(".".to_owned());
     }
     let negated = |at: usize| at > 0 && matches!(texts[at - 1], "!" | "-not");
-    let named = |part: &&[&str]| part.iter().any(|text| matches!(*text, "-name" | "-iname"));
+    let has_name = |part: &&[&str]| part.iter().any(|text| matches!(*text, "-name" | "-iname"));
+    // `! ( -name a )` selects everything else.
+    let inverted = texts.windows(2).any(|pair| {
+        matches!(pair[0], "!" | "-not")
+            && !matches!(pair[1], "-name" | "-iname" | "-path" | "-ipath" | "-type" | "-empty")
+    });
     let grouped = texts.iter().scan(0_i32, |depth, text| {
         *depth += i32::from(*text == "(") - i32::from(*text == ")");
         Some((*depth, *text))
     });
     let loose = grouped.clone().any(|(depth, text)| depth == 0 && matches!(text, "-o" | "-or" | ","));
     let mut names = Vec::new();
-    if texts.split(|text| matches!(*text, "-o" | "-or" | ",")).all(|part| named(&part)) {
+    if !inverted && texts.split(|text| matches!(*text, "-o" | "-or" | ",")).all(|part| has_name(&part)) {
         for (at, pair) in texts.windows(2).enumerate() {
             if matches!(pair[0], "-name" | "-iname") {
                 names.push(if negated(at) { "*".to_owned() } else { pair[1].to_owned() });
@@ -130,7 +135,12 @@ fn listing(args: &[&str]) -> Option<FileTree> {
 }
 
 fn words_of(node: &ShellNode, judge: &mut Judge<'_>) -> Option<Vec<ShellWord>> {
-    let ShellNode::Command(SimpleCommand { words, .. }) = node else { return None };
+    let ShellNode::Command(SimpleCommand { words, redirects, .. }) = node else { return None };
+    // Other input would be passed on.
+    let silent = |redirect: &Redirect| matches!(redirect, Redirect::Into(target) if target.plain() == Some("/dev/null"));
+    if !redirects.iter().all(silent) {
+        return None;
+    }
     words.iter().map(|word| judge.expand(word).ok()).collect()
 }
 
@@ -138,14 +148,14 @@ fn words_of(node: &ShellNode, judge: &mut Judge<'_>) -> Option<Vec<ShellWord>> {
 fn passes_lines(words: &[ShellWord]) -> bool {
     let texts: Vec<_> = words.iter().map(|word| word.text.as_str()).collect();
     match texts.as_slice() {
-        ["sort" | "uniq" | "head" | "tail"] => true,
+        ["sort" | "uniq" | "head" | "tail"] | ["sort", "-u" | "-r"] => true,
         ["head" | "tail", count] => {
             count.strip_prefix('-').is_some_and(|n| n.chars().all(|c| c.is_ascii_digit()))
         }
         ["head" | "tail", "-n", count] => count.chars().all(|c| c.is_ascii_digit()),
-        ["grep", pattern] => !pattern.starts_with('-'),
-        ["grep", "-v" | "-i" | "-E" | "-F" | "-vE" | "-Ev", pattern] => !pattern.starts_with('-'),
-        ["sort", "-u" | "-r"] => true,
+        ["grep", pattern] | ["grep", "-v" | "-i" | "-E" | "-F" | "-vE" | "-Ev", pattern] => {
+            !pattern.starts_with('-')
+        }
         _ => false,
     }
 }

@@ -135,7 +135,12 @@ impl<'a> Judge<'a> {
             return Ok(());
         }
         let words = command.words.iter().map(|word| self.expand(word)).collect::<Result<Vec<_>, _>>()?;
-        let reason = self.judge_words(&words, before)?;
+        // A redirection replaces the output of the commands before.
+        let fed = command
+            .redirects
+            .iter()
+            .any(|redirect| matches!(redirect, Redirect::From(_) | Redirect::Here(_)));
+        let reason = self.judge_words(&words, if fed { &[] } else { before })?;
         if !self.reasons.contains(&reason) {
             self.reasons.push(reason);
         }
@@ -150,8 +155,8 @@ impl<'a> Judge<'a> {
         sets: bool,
     ) -> Result<(), String> {
         let value = self.expand(value)?;
-        if !tools::allows_variable(name, &value, &self.shell)? && !(sets && expansion::is_own_variable(name))
-        {
+        let own = sets && expansion::is_own_variable(name);
+        if !own && !tools::allows_variable(name, &value, &self.shell)? {
             return Err(format!("setting the variable {} is not on the allowlist", quoted(name)));
         }
         if sets {

@@ -202,9 +202,8 @@ pub(super) fn of_name(name: &str) -> Option<Protection> {
 pub(super) fn matches(pattern: &str, name: &str) -> bool {
     fn step(pattern: &[char], name: &[char]) -> bool {
         match (pattern.split_first(), name.split_first()) {
-            (None, None) => true,
+            (None, None) | (Some(('[' | '{' | '\\', _)), _) => true,
             (Some(('*', rest)), _) => (0..=name.len()).any(|skip| step(rest, &name[skip..])),
-            (Some(('[' | '{' | '\\', _)), _) => true,
             (Some(('?', rest)), Some((_, name))) => step(rest, name),
             (Some((a, rest)), Some((b, name))) if a == b => step(rest, name),
             _ => false,

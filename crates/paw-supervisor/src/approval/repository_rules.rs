@@ -86,7 +86,10 @@ fn pushes_own_branch(git: &Git, branch: &str) -> bool {
             "push.recursesubmodules" => matches!(value, "no" | "check" | "false"),
             "remote.pushdefault" => value == "origin",
             _ if own("pushremote") || own("remote") => value == "origin",
-            _ => !(key.starts_with("remote.") && (key.ends_with(".push") || key.ends_with(".mirror"))),
+            _ => {
+                let last = key.rsplit('.').next().unwrap_or_default();
+                !(key.starts_with("remote.") && matches!(last, "push" | "mirror"))
+            }
         }
     })
 }

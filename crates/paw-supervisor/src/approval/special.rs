@@ -55,18 +55,16 @@ fn check_copy(found: &MatchedArguments, shell: &ShellState<'_>) -> Result<(), St
         let name = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
         if source.tree.is_some() || matches!(name, "" | "." | "..") {
             check_below(&target.text, shell)?;
-            check_below(&source.text, shell)?;
+            if source.tree.is_none() {
+                check_below(&source.text, shell)?;
+            }
             continue;
         }
         let reached = format!("{directory}/{name}");
         shell.check_path(&reached, source.glob, PathAccess::Write)?;
         // Directories are merged into existing ones, and take their settings along.
-        if source.glob {
-            check_below(&target.text, shell)?;
-        } else {
-            check_below(&reached, shell)?;
-            check_below(&source.text, shell)?;
-        }
+        check_below(if source.glob { &target.text } else { &reached }, shell)?;
+        check_below(&source.text, shell)?;
     }
     Ok(())
 }
@@ -91,8 +89,8 @@ fn check_grep(found: &MatchedArguments, shell: &ShellState<'_>) -> Result<(), St
     }
     let skip = usize::from(!found.has(&["-e", "--regexp"]));
     let files = found.operands.get(skip..).unwrap_or_default();
-    if files.iter().any(|word| word.glob || word.tree.is_some()) {
-        return Err("a recursive search of a pattern".to_owned());
+    if files.iter().any(|word| word.tree.is_some()) {
+        return Err("a recursive search of listed files".to_owned());
     }
     let tree = FileTree {
         roots: roots(files),
@@ -116,7 +114,8 @@ fn check_ripgrep(found: &MatchedArguments, shell: &ShellState<'_>) -> Result<(),
         return Ok(());
     }
     let files = found.operands.get(skip..).unwrap_or_default();
-    if files.iter().any(|word| word.glob || word.tree.is_some()) {
+    // Listed files are checked where they are listed.
+    if files.iter().any(|word| word.tree.is_some()) {
         return Ok(());
     }
     let mut globs =

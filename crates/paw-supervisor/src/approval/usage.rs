@@ -77,8 +77,8 @@ impl MatchedArguments {
     }
 
     pub(super) fn values<'a>(&'a self, names: &'a [&'a str]) -> impl Iterator<Item = &'a str> {
-        let named = self.options.iter().filter(|(name, _)| names.contains(&name.as_str()));
-        named.filter_map(|(_, value)| value.as_deref())
+        let given = self.options.iter().filter(|(name, _)| names.contains(&name.as_str()));
+        given.filter_map(|(_, value)| value.as_deref())
     }
 
     pub(super) fn shows(&self, effect: OptionEffect) -> bool {

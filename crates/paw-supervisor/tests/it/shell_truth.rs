@@ -407,7 +407,7 @@ impl Mutation {
             Self::Insert(index, word) => words.insert(at(*index), (*word).to_owned()),
             Self::Replace(index, word) if words.len() > 1 => {
                 let at = 1 + index % (words.len() - 1);
-                words[at] = (*word).to_owned();
+                (*word).clone_into(&mut words[at]);
             }
             Self::Quote(index) => {
                 let at = index % words.len();
