@@ -147,7 +147,7 @@ fn copy_selected(
 /// Copies in parallel, because most files are small and most of the time is spent waiting.
 fn copy_files(files: &[CopyItem], from: &Path, to: &Path, report: &mut CopyReport) -> Result<(), CopyError> {
     let threads = thread::available_parallelism().map_or(2, NonZero::get).clamp(2, MAX_THREADS);
-    let (next, copier) = (AtomicUsize::new(0), FileCopier::default());
+    let (next, file_copier) = (AtomicUsize::new(0), FileCopier::default());
     let total = Mutex::new((report, None));
     thread::scope(|scope| {
         for _ in 0..threads.min(files.len()) {
@@ -155,7 +155,7 @@ fn copy_files(files: &[CopyItem], from: &Path, to: &Path, report: &mut CopyRepor
                 let mut partial = CopyReport::default();
                 let mut full = None;
                 while let Some(item) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    match copy_one(&copier, item, &from.join(&item.path), &to.join(&item.path)) {
+                    match copy_one(&file_copier, item, &from.join(&item.path), &to.join(&item.path)) {
                         Ok(copied) => partial.count(copied),
                         Err(error) if is_full(&error) => {
                             // Stop all threads.

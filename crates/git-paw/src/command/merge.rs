@@ -19,9 +19,9 @@ use crate::prompt::{PromptQuestion, Prompter as _, TerminalPrompter};
 /// Merge agents' branches into the main branch, testing each before main moves
 ///
 /// Branches are merged one after the other; branches that other agents are blocked on (agent.blocked) come first. All gates
-/// (see git paw verify) run on each branch in a checkout of its own, with build output of the main branch only. Only then
-/// does main move, by fast-forward. A branch that has diverged is skipped, or rebased onto main with --rebase. A branch
-/// with a failing gate is not merged, and its agent gets the failure. Your own changes in the main checkout are never overwritten; a branch that
+/// (see git paw verify) run on each, in a checkout with build output of the main branch only. Only then does main move, by
+/// fast-forward. A branch that has diverged is skipped, or rebased onto main with --rebase. A branch with a failing gate is
+/// not merged, and its agent gets the failure. Your own changes in the main checkout are never overwritten; a branch that
 /// would overwrite them is refused. Every branch must be verified at its tip (git paw verify) unless you name it. An
 /// interrupted merge resumes. The exit code is 0 only if everything was merged.
 #[derive(Debug, Args)]

@@ -456,21 +456,6 @@ fn unmanaged_worktrees_are_listed_and_can_be_adopted() {
 }
 
 #[test]
-fn list_hides_verify_checkouts_except_in_json() {
-    let project = Project::new();
-    let kept = project.sandbox.home().join(".local/share/git-paw/verify/project-1/checkout");
-    project.repo.git(["worktree", "add", "--quiet", "--detach", kept.to_str().unwrap()]);
-    let listed = project.paw(&["worktree", "list"]);
-    assert!(listed.stdout.starts_with("no worktrees"), "{listed}");
-    let row = &project.rows()[0];
-    assert_eq!((&row["kind"], &row["managed"]), (&json!("verify"), &json!(false)));
-    project.created(&["feature/auth"]);
-    assert!(project.rows().iter().any(|row| row["kind"] == "worktree"));
-    let listed = project.paw(&["worktree", "list"]);
-    assert!(listed.stdout.contains("auth") && !listed.stdout.contains("checkout"), "{listed}");
-}
-
-#[test]
 fn switch_prints_the_path_and_returns_the_previous_worktree() {
     let project = Project::new();
     let first = project.created(&["feature/auth"])["worktree"]["id"].clone();

@@ -41,6 +41,7 @@ pub fn unlock_dirs(dir: &Path) {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "half a file is no harm in a test")]
 mod tests {
     use super::*;
 

@@ -50,11 +50,19 @@ fn add_settings(command: Command, given: usize) -> Command {
 }
 
 impl Git {
-    /// Options that turn off the filters which the settings of this repository and of its submodules define. A filter that
-    /// the user's own settings define, too, keeps that definition.
+    /// Options that turn off the filters which the settings of this repository and of its submodules define. A command that
+    /// the user's own settings define, too, is kept.
     pub(super) fn filter_options(&self) -> Result<Vec<String>, GitError> {
         let mut overrides = BTreeMap::new();
         self.find_filters(&mut overrides, &mut BTreeSet::new())?;
+        // git ignores the other commands of a filter with a process, even an empty one.
+        let is_off = |(key, value): (&String, &String)| {
+            key.strip_suffix(".process")
+                .filter(|_| value.is_empty())
+                .map(|driver| format!("{driver}.required"))
+        };
+        let off: Vec<String> = overrides.iter().filter_map(is_off).collect();
+        overrides.extend(off.into_iter().map(|key| (key, "false".to_owned())));
         let setting = |(key, value): (String, String)| ["-c".to_owned(), format!("{key}={value}")];
         Ok(overrides.into_iter().flat_map(setting).collect())
     }

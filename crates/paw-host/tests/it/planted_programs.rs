@@ -122,6 +122,9 @@ fn planted_programs_do_not_run_in_status_rescue_and_radar() {
 fn a_filter_of_the_user_runs_even_if_the_repository_redefines_it() {
     let planted = Planted::new();
     planted.plant();
+    for dir in ["", "lib"] {
+        git(&planted.repo.root.join(dir), ["config", "--unset", "filter.x.process"]);
+    }
     let home = planted.sandbox.root().join("user.gitconfig");
     fs::write(&home, "[filter \"x\"]\n\tclean = echo CHANGED\n\trequired = true\n").unwrap();
     let ask = |args: &[&str]| {
@@ -143,7 +146,7 @@ fn a_filter_of_the_user_runs_even_if_the_repository_redefines_it() {
 /// Run by the test above in another environment.
 #[test]
 #[ignore = "run by other tests"]
-#[allow(clippy::print_stdout, reason = "the other test reads it")]
+#[allow(clippy::disallowed_macros, clippy::print_stdout, reason = "the other test reads it")]
 fn child() {
     let git = Git::at(std::env::var_os("PAW_TEST_REPO").unwrap());
     println!("oid {}", git.filtered_oids(&[PathBuf::from("code.txt")]).unwrap()[0]);

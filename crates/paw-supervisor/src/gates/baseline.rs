@@ -22,7 +22,10 @@ pub(super) fn compare(
     on_line: &mut dyn FnMut(&str),
 ) -> Result<Option<GateRecord>, GateError> {
     let failed: Vec<_> = ran.iter_mut().filter(|ran| ran.finding.status == GateStatus::Failed).collect();
-    let Some((main, base)) = find_base(request, tip)?.filter(|_| !failed.is_empty()) else { return Ok(None) };
+    if failed.is_empty() {
+        return Ok(None);
+    }
+    let Some((main, base)) = find_base(request, tip)? else { return Ok(None) };
     if base == tip {
         // The branch has no commits, so it did not cause the failures.
         for ran in failed {

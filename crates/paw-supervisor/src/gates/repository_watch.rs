@@ -125,7 +125,7 @@ impl RepositoryWatch {
     fn is_everyday(&self, key: &str, value: &str) -> bool {
         let our_hooks = PawDir::of(&self.repo.common_dir).hooks_config();
         EVERYDAY.iter().any(|prefix| key.starts_with(prefix))
-            || (key.starts_with("submodule.") && (key.ends_with(".url") || key.ends_with(".active")))
+            || (key.starts_with("submodule.") && matches!(key.rsplit('.').next(), Some("url" | "active")))
             || (key.starts_with("includeif.") && Path::new(value) == our_hooks)
             || key == "extensions.worktreeconfig"
     }

@@ -82,10 +82,8 @@ impl GateRunner<'_> {
         let governance = self.variables.iter().find(|(name, _)| name == GOVERNANCE);
         let readable = governance.map(|(_, file)| Path::new(file));
         let confinement = Confinement::open(self.sandbox, self.repo, target.dir, readable)?;
-        let watch = match confinement.protects_repository() {
-            true => None,
-            false => Some(RepositoryWatch::start(self.repo)?),
-        };
+        let is_protected = confinement.protects_repository();
+        let watch = if is_protected { None } else { Some(RepositoryWatch::start(self.repo)?) };
         let place = (target.dir, target.branch);
         let made = prepare::prepare(self.preparation, self.repo, place, on_line);
         // The setup was killed.

@@ -146,9 +146,10 @@ pub fn verify(
         }
     };
     let is_valid = run.void.is_none() && run.tampered.is_empty();
-    let main = match is_valid {
-        true => baseline::compare(request, &run.tip, &records, (&mut run.ran, now), on_line)?,
-        false => None,
+    let main = if is_valid {
+        baseline::compare(request, &run.tip, &records, (&mut run.ran, now), on_line)?
+    } else {
+        None
     };
     let mut record = match records.load(&run.tip)?.filter(|_| is_valid) {
         Some(record) => GateRecord { at: now, branch: request.branch.to_string(), ..record },

@@ -1,14 +1,16 @@
 //! A git directory that reads the objects of another one and copies its refs, and nothing else of it.
 
-use std::fs;
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::files::{FileError, create_dir, remove_all};
-use crate::git::{Git, GitError, run, text};
+use crate::git::{Git, GitError, run};
 
 /// The settings of the user that the copy keeps, as git sees them in the repository. None of them names a program.
-const SETTINGS: &str = r"^(user\.(name|email|signingkey|useconfigonly)|(author|committer)\.(name|email)|commit\.gpgsign|gpg\.format|core\.(ignorecase|precomposeunicode|symlinks|filemode)|remote\..*\.(url|promisor|partialclonefilter)|extensions\.partialclone)$";
+const SETTINGS: &str = r"^(user\.(name|email|signingkey|useconfigonly)|(author|committer)\.(name|email)|commit\.gpgsign|gpg\.format|core\.(ignorecase|precomposeunicode|symlinks|filemode)|remote\..*\.(url|promisor|partialclonefilter)|extensions\.(partialclone|objectformat))$";
 /// Refs that are ours, belong to one worktree, or replace objects by others.
 const LEFT_OUT: [&str; 6] =
     ["refs/paw/", "refs/replace/", "refs/stash", "refs/bisect/", "refs/worktree/", "refs/rewritten/"];
@@ -28,7 +30,6 @@ impl PrivateRepo {
     pub(super) fn load(common_dir: &Path) -> Result<Self, GitError> {
         let git = Git::at(common_dir);
         let ask = |args: &[&str]| git.plumbing(None, args.iter().copied()).env("GIT_DIR", common_dir);
-        let format = text(&run(&ask(&["rev-parse", "--show-object-format"]))?);
         let settings = ask(&["config", "-z", "--get-regexp", SETTINGS]).capture()?;
         let refs = run(&ask(&["for-each-ref", "--format=%(objectname) %(refname) %(symref)"]))?;
         let mut packed_refs = b"# pack-refs with: sorted \n".to_vec();
@@ -50,7 +51,7 @@ impl PrivateRepo {
         }
         Ok(Self {
             common_dir: common_dir.to_path_buf(),
-            config: config(&format, &settings.stdout),
+            config: config(&settings.stdout),
             packed_refs,
             symbolic_refs,
             shallow: fs::read(common_dir.join("shallow")).ok(),
@@ -69,7 +70,10 @@ impl PrivateRepo {
             if let Some(dir) = path.parent() {
                 create_dir(dir)?;
             }
-            fs::write(&path, bytes).map_err(FileError::when("write", &path))
+            // Half a file is no harm: the directory is written again for every checkout.
+            File::create(&path)
+                .and_then(|mut file| file.write_all(bytes))
+                .map_err(FileError::when("write", &path))
         };
         let objects = self.common_dir.join("objects");
         write("objects/info/alternates", &[objects.as_os_str().as_bytes(), b"\n"].concat())?;
@@ -94,7 +98,7 @@ fn split_last(line: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// Stat data decides about files, in full, whatever the user's settings are.
-fn config(object_format: &str, settings: &[u8]) -> String {
+fn config(settings: &[u8]) -> String {
     let settings = String::from_utf8_lossy(settings);
     let mut config = String::from(
         "[core]\n\tbare = false\n\tlogallrefupdates = false\n\ttrustctime = true\n\tcheckStat = default\n",
@@ -102,9 +106,6 @@ fn config(object_format: &str, settings: &[u8]) -> String {
     let mut extensions = String::new();
     // Without a remote, no program that runs here can push by its name. A partial clone needs it to fetch objects.
     let is_partial = settings.contains("extensions.partialclone\n");
-    if object_format != "sha1" {
-        extensions.push_str(&format!("\tobjectFormat = {object_format}\n"));
-    }
     for setting in settings.split('\0').filter(|setting| !setting.is_empty()) {
         // A key without a value is true.
         let (key, value) = setting.split_once('\n').unwrap_or((setting, "true"));
@@ -112,15 +113,16 @@ fn config(object_format: &str, settings: &[u8]) -> String {
         let line = format!("\t{name} = {}\n", quoted(value));
         match section.split_once('.') {
             None if section == "extensions" => extensions.push_str(&line),
-            None => config.push_str(&format!("[{section}]\n{line}")),
+            // Writing to a string cannot fail.
+            None => drop(write!(config, "[{section}]\n{line}")),
             Some(("remote", _)) if !is_partial => {}
-            Some((section, sub)) => config.push_str(&format!("[{section} {}]\n{line}", quoted(sub))),
+            Some((section, sub)) => drop(write!(config, "[{section} {}]\n{line}", quoted(sub))),
         }
     }
     let version = u8::from(!extensions.is_empty());
-    config.push_str(&format!("[core]\n\trepositoryformatversion = {version}\n"));
+    let _ = writeln!(config, "[core]\n\trepositoryformatversion = {version}");
     if !extensions.is_empty() {
-        config.push_str(&format!("[extensions]\n{extensions}"));
+        let _ = write!(config, "[extensions]\n{extensions}");
     }
     config
 }
@@ -145,15 +147,16 @@ mod tests {
 
     #[test]
     fn settings_are_quoted_and_a_key_without_a_value_is_true() {
-        let settings = b"user.name\nA \"B\" \\ C\0remote.a.b.promisor\0extensions.partialclone\na.b\0";
-        let config = config("sha256", settings);
+        let settings = b"user.name\nA \"B\" \\ C\0remote.a.b.promisor\0extensions.objectformat\nsha256\0\
+            extensions.partialclone\na.b\0";
+        let config = config(settings);
         assert!(config.contains("[user]\n\tname = \"A \\\"B\\\" \\\\ C\"\n"), "{config}");
         assert!(config.contains("[remote \"a.b\"]\n\tpromisor = \"true\"\n"), "{config}");
         assert!(
-            config.ends_with("[extensions]\n\tobjectFormat = sha256\n\tpartialclone = \"a.b\"\n"),
+            config.ends_with("[extensions]\n\tobjectformat = \"sha256\"\n\tpartialclone = \"a.b\"\n"),
             "{config}"
         );
-        let plain = super::config("sha1", b"remote.origin.url\nhttps://example.com\0");
+        let plain = super::config(b"remote.origin.url\nhttps://example.com\0");
         assert!(plain.contains("repositoryformatversion = 0") && !plain.contains("example"), "{plain}");
     }
 }

@@ -57,6 +57,7 @@ fn is_reusable(dir: &Path) -> bool {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "half a file is no harm in a test")]
 mod tests {
     use super::*;
 
