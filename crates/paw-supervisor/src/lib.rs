@@ -4,6 +4,7 @@
 //! - [`gates`]: runs the project's checks on a clean checkout of a branch's tip
 //! - [`merge`]: merges agents' branches into main, each tested first
 //! - [`prompt_reply`]: approves or denies the prompt of an agent for a person
+//! - [`proof`]: signed records of gate runs
 //! - [`role_gating`]: OpenSpec commands that agents must not run
 //! - [`stall`]: detects agents that make no progress, and what can be tried
 //! - [`sweep`]: one snapshot of every agent
@@ -16,6 +17,7 @@ pub mod gates;
 pub mod merge;
 pub mod monitor;
 pub mod prompt_reply;
+pub mod proof;
 pub mod role_gating;
 pub mod stall;
 pub mod sweep;

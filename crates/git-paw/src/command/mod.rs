@@ -27,6 +27,7 @@ pub(crate) mod mcp;
 pub(crate) mod merge;
 pub(crate) mod next;
 pub(crate) mod pause;
+pub(crate) mod proof;
 pub(crate) mod purge;
 pub(crate) mod remove;
 pub(crate) mod remove_cli;
@@ -87,6 +88,7 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCod
         Command::Approvals(args) => approvals::run(&args, context)?,
         Command::Verify(args) => return verify::run(&args, context),
         Command::Merge(args) => return merge::run(&args, context),
+        Command::Proof(args) => return proof::run(&args, context),
         Command::Say(args) => say::run(&args, context)?,
         Command::Inbox(args) => inbox::run(&args, context)?,
         Command::Tell(args) => tell::run(&args, context)?,

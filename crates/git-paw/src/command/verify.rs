@@ -11,6 +11,7 @@ use paw_core::{BranchName, PawError};
 use paw_host::clock;
 use paw_supervisor::gates::{self, Gate, GateProof, GateReport, GateRequest, GateStatus, StopRequest};
 use paw_supervisor::merge::{agent_of, members_of};
+use paw_supervisor::proof::{self, ProofStore, ProvenReport, Reuse};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -23,12 +24,14 @@ use crate::output::{Style, to_json};
 /// The gates are the commands under [supervisor]: test_command, lint_command, build_command, fmt_check_command,
 /// doc_build_command, spec_validate_command, security_audit_command and doc_tool_command. They run in a checkout that git
 /// paw keeps for the branch, never in the agent's worktree; if the branch moves meanwhile, they run again. A failure that
-/// the main branch has, too, does not count against the branch. The result belongs to the commit and is published to the
-/// session's agents. The exit code is 0 only if the commit is verified.
+/// the main branch has, too, does not count against the branch. The result belongs to the commit, is signed (git paw proof)
+/// and published to the session's agents. A signed result of the same tree, gates, setup, environment and sandbox is reused
+/// for a day, so that nothing is tested twice. The exit code is 0 only if the commit is verified.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw verify feat/auth
   git paw verify feat/auth --gate test --gate lint
+  git paw verify feat/auth --rerun
   git paw verify feat/auth --trust --json")]
 pub(crate) struct VerifyArgs {
     /// The branch to verify
@@ -36,6 +39,9 @@ pub(crate) struct VerifyArgs {
     /// Run only this gate; repeatable
     #[arg(long = "gate", value_name = "GATE", value_parser = PossibleValuesParser::new(Gate::ALL.map(Gate::as_str)))]
     pub(crate) gates: Vec<String>,
+    /// Run the gates even if a signed proof says that they pass
+    #[arg(long)]
+    pub(crate) rerun: bool,
     /// Approve the repository's own gate commands without asking
     #[arg(long)]
     pub(crate) trust: bool,
@@ -50,25 +56,29 @@ pub(crate) struct VerifyArgs {
 #[derive(Debug, Serialize)]
 struct Answer<'a> {
     #[serde(flatten)]
-    report: &'a GateReport,
+    proven: &'a ProvenReport,
     published: bool,
 }
 
 pub(crate) fn run(args: &VerifyArgs, context: &Context) -> Result<ExitCode, PawError> {
-    let (report, published) = prove(args, StopRequest::on_signals, context)?;
+    let (proven, published) = prove(args, StopRequest::on_signals, context)?;
     let output = context.output;
     if output.wants_json() {
-        output.document(&Answer { report: &report, published })?;
+        output.document(&Answer { proven: &proven, published })?;
     } else {
-        show(&report, context)?;
+        show(&proven.report, context)?;
     }
-    Ok(if report.proof == GateProof::Verified { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILURE) })
+    Ok(if proven.report.proof == GateProof::Verified {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(EXIT_FAILURE)
+    })
 }
 
 /// The answer for programs.
 pub(crate) fn answer(args: &VerifyArgs, context: &Context) -> Result<Value, PawError> {
-    let (report, published) = prove(args, || Ok(StopRequest::default()), context)?;
-    to_json(&Answer { report: &report, published })
+    let (proven, published) = prove(args, || Ok(StopRequest::default()), context)?;
+    to_json(&Answer { proven: &proven, published })
 }
 
 /// `stop` is created after all questions, so that Ctrl+C still cancels those.
@@ -76,12 +86,15 @@ fn prove(
     args: &VerifyArgs,
     stop: impl FnOnce() -> Result<StopRequest, PawError>,
     context: &Context,
-) -> Result<(GateReport, bool), PawError> {
+) -> Result<(ProvenReport, bool), PawError> {
     let order = gather(args, context)?;
     let order = GateRequest { stop: stop()?, ..order };
-    let report = gates::verify(&order, clock::now(), &mut |line| context.output.progress(line))?;
-    let published = publish(&report, context)?;
-    Ok((report, published))
+    let proofs = ProofStore::open(&order.repo, &context.dirs);
+    let reuse = if args.rerun { Reuse::Never } else { Reuse::Signed };
+    let mut progress = |line: &str| context.output.progress(line);
+    let proven = proof::verify(&order, &proofs, reuse, clock::now(), &mut progress)?;
+    let published = publish(&proven.report, context)?;
+    Ok((proven, published))
 }
 
 fn gather(args: &VerifyArgs, context: &Context) -> Result<GateRequest, PawError> {

@@ -38,6 +38,7 @@ mod opencode;
 mod paw;
 mod power_cut;
 mod prompt;
+mod proof;
 mod remedies;
 mod remove_cli;
 mod replay;

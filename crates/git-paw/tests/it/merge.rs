@@ -181,7 +181,7 @@ fn merge_dry_run_shows_the_order_and_changes_nothing() {
     exit 0
     --- stdout
     BRANCH  VERIFIED  PLAN            
-    feat/a  yes       fast forwarded  if its tests pass
+    feat/a  by hand   fast forwarded  if its tests pass
     feat/b  no        skipped         diverged: needs a rebase
     ");
     let shown = team.merge(&["--dry-run", "--rebase"]);

@@ -82,6 +82,15 @@ impl PawDir {
         self.gates().join(commit).join("governance.json")
     }
 
+    /// Signed records of gate runs, one file per commit.
+    pub fn proofs(&self) -> PathBuf {
+        self.0.join("proofs")
+    }
+
+    pub fn proof(&self, commit: &str) -> PathBuf {
+        self.proofs().join(format!("{commit}.json"))
+    }
+
     /// Scratch repositories for conflict detection in a session.
     pub fn radar(&self) -> PathBuf {
         self.0.join("radar")

@@ -67,6 +67,11 @@ impl DataDir {
         self.0.join("trust.json")
     }
 
+    /// The key that signs proof records.
+    pub fn proof_key(&self) -> PathBuf {
+        self.0.join("proof.key")
+    }
+
     pub fn sessions(&self) -> PathBuf {
         self.0.join("sessions")
     }

@@ -20,6 +20,12 @@ impl Dirs {
         Self::from_variables(|name| std::env::var_os(name), std::env::home_dir())
     }
 
+    /// All of them in one directory, for tests.
+    pub fn below(base: &Path) -> Self {
+        let data = DataDir::below(base);
+        Self { config: ConfigDir::below(base), runtime: RuntimeDir::of(data.path()), data }
+    }
+
     /// The XDG specification requires that relative paths are ignored.
     fn from_variables(
         variable: impl Fn(&str) -> Option<OsString>,

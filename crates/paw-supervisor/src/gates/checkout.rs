@@ -59,10 +59,11 @@ impl GateCheckouts {
     ) -> Result<GateCheckout, GateError> {
         let name = name_of(branch);
         let lock = self.wait(&name, branch, on_line)?;
-        let checkout = GateCheckout {
+        let mut checkout = GateCheckout {
             files: CleanCheckout::new(&self.repo, &self.dir.checkout(&name), &self.dir.state(&name)),
             dir: self.dir.clone(),
             name,
+            is_new: false,
             _lock: lock,
         };
         checkout.files.require_free()?;
@@ -76,6 +77,7 @@ impl GateCheckouts {
         }
         if !checkout.files.exists() {
             seed::seed(self, branch, checkout.path())?;
+            checkout.is_new = true;
         }
         files::write_atomic(&branch_file, branch.as_str().as_bytes(), Access::Usual)?;
         Ok(checkout)
@@ -89,7 +91,7 @@ impl GateCheckouts {
             return Ok(None);
         }
         let Some(lock) = Lock::try_take(&self.dir.lock(&name))? else { return Ok(None) };
-        let checkout = GateCheckout { files, dir: self.dir.clone(), name, _lock: lock };
+        let checkout = GateCheckout { files, dir: self.dir.clone(), name, is_new: false, _lock: lock };
         trial::undo_interrupted(&checkout)?;
         Ok(checkout.files.exists().then_some(checkout))
     }
@@ -123,12 +125,18 @@ pub(crate) struct GateCheckout {
     files: CleanCheckout,
     dir: GateCheckoutsDir,
     name: String,
+    is_new: bool,
     _lock: Lock,
 }
 
 impl GateCheckout {
     pub(crate) fn path(&self) -> &Path {
         self.files.dir()
+    }
+
+    /// Whether no run of its branch has written to it.
+    pub(super) fn is_new(&self) -> bool {
+        self.is_new
     }
 
     /// Checks out the files of `commit`. Ignored files of earlier runs stay.

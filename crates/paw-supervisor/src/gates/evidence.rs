@@ -26,6 +26,8 @@ pub struct GateEvidence {
     /// The level in force.
     pub sandbox: SandboxLevel,
     pub proof: GateProof,
+    /// Whether the checkout was new: its ignored files were only what runs of the main branch had left.
+    pub fresh: bool,
 }
 
 impl GateEvidence {
@@ -35,6 +37,7 @@ impl GateEvidence {
         preparation: &Preparation,
         sandbox: SandboxLevel,
         (gates, proof): (Vec<GateFinding>, GateProof),
+        fresh: bool,
     ) -> Result<Self, GitError> {
         let tree = repo.git().find_object(commit, "tree")?.unwrap_or_default();
         let copied = preparation.copy.iter().map(|pattern| format!("copy {pattern}"));
@@ -47,6 +50,7 @@ impl GateEvidence {
             environment: environment(),
             sandbox,
             proof,
+            fresh,
         })
     }
 }

@@ -25,6 +25,7 @@ use super::record::{GateRecord, GateRecords};
 use super::report::GateReport;
 use super::run::{FinishedRun, GOVERNANCE, GateRun, GateRunner, TestedCommit};
 use super::stop::StopRequest;
+use crate::proof::ProofError;
 
 /// Why the gates could not be run. A gate that ran and failed is a [`super::GateFinding`].
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +48,8 @@ pub enum GateError {
     Process(#[from] ProcessError),
     #[error(transparent)]
     File(#[from] FileError),
+    #[error(transparent)]
+    Proof(#[from] ProofError),
 }
 
 impl Diagnostic for GateError {
@@ -64,6 +67,7 @@ impl Diagnostic for GateError {
             Self::Git(error) => error.report(),
             Self::Process(error) => error.report(),
             Self::File(error) => error.report(),
+            Self::Proof(error) => error.report(),
         }
     }
 }
@@ -124,6 +128,7 @@ struct TipRun {
     tampered: Vec<String>,
     /// Why the results say nothing about the branch.
     void: Option<String>,
+    fresh: bool,
 }
 
 /// Runs the gates of a branch on its tip, compares failures with the main branch, and records the result. If the branch moves
@@ -180,6 +185,7 @@ pub fn verify(
         &request.preparation,
         level_in_force(request.sandbox)?,
         (findings.clone(), proof),
+        run.fresh,
     )?;
     Ok(GateReport {
         branch: request.branch.clone(),
@@ -206,7 +212,7 @@ fn run_on_tip(
     let is_wanted = |step: &&GateStep| request.only.is_empty() || request.only.contains(&step.gate);
     let wanted: Vec<_> = request.steps.iter().filter(is_wanted).cloned().collect();
     if wanted.is_empty() {
-        return Ok(TipRun { tip, ran: Vec::new(), tampered: Vec::new(), void: None });
+        return Ok(TipRun { tip, ran: Vec::new(), tampered: Vec::new(), void: None, fresh: false });
     }
     let checkout = request.checkouts().open(&request.branch, on_line)?;
     checkout.check_out(&tip)?;
@@ -219,7 +225,7 @@ fn run_on_tip(
         Some(_) => Some(format!("{} moved while its gates ran", request.branch)),
         None => Some(format!("{} was deleted while its gates ran", request.branch)),
     };
-    Ok(TipRun { tip, ran, tampered: changes.tampered, void })
+    Ok(TipRun { tip, ran, tampered: changes.tampered, void, fresh: checkout.is_new() })
 }
 
 /// The environment variables of a gate, besides the harmless ones.

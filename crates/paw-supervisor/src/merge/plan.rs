@@ -33,8 +33,11 @@ pub struct MergeEntry {
     pub tip: String,
     /// Agents of the merge that have to be merged before it.
     pub needs: Vec<AgentId>,
-    /// Whether the supervisor or the user verified this tip.
+    /// Whether this tip is proven, or declared verified by the supervisor or the user.
     pub verified: bool,
+    /// Whether a signed proof says so.
+    #[serde(default)]
+    pub proven: bool,
     #[serde(flatten)]
     pub stage: MergeStage,
 }
@@ -73,7 +76,9 @@ pub fn plan(
             branch: candidate.member.branch.clone(),
             tip: candidate.tip.clone(),
             needs: needs.map(|edge| edge.on.clone()).collect(),
-            verified: verifications.is_verified(agent, &candidate.tip),
+            verified: verifications.is_proven(&candidate.tip)
+                || verifications.is_verified(agent, &candidate.tip),
+            proven: verifications.is_proven(&candidate.tip),
             stage: previous_stage(done, candidate).unwrap_or(stage),
         })
     };

@@ -16,7 +16,8 @@ use super::{
     Verifications, choose_members, members_of,
 };
 use crate::gates::record::GateRecords;
-use crate::gates::{self, GateCheckouts, GateChecks, GateRunner, StopRequest};
+use crate::gates::{self, GateCheckouts, GateChecks, GateProof, GateRunner, StopRequest};
+use crate::proof::{self, BuildOutput, ProofStore};
 
 /// Plans a merge of these branches or agents, or of all in the session.
 pub fn open(only: &[String], repo: &Repo, session: Option<&Session>) -> Result<PlannedMerge, PawError> {
@@ -26,7 +27,8 @@ pub fn open(only: &[String], repo: &Repo, session: Option<&Session>) -> Result<P
     let members = session.map(|session| members_of(&session.receipt));
     let members = choose_members(members, only, &base, |branch| local.contains(branch))?;
     let id = session.map(|session| SessionId::new(&session.receipt.session_id()));
-    let verifications = Verifications::load(&repo.common_dir, id.as_ref())?;
+    let proofs = ProofStore::open(repo, &Dirs::from_env()?).verified_commits()?;
+    let verifications = Verifications::load(&repo.common_dir, id.as_ref())?.with_proofs(proofs);
     Ok(PlannedMerge::open(repo, &base, &members, verifications, clock::now())?)
 }
 
@@ -37,12 +39,14 @@ pub struct ProjectTests<'a> {
     checks: GateChecks,
     limit: Duration,
     keep_in: PathBuf,
+    proofs: ProofStore,
 }
 
 impl<'a> ProjectTests<'a> {
     /// `limit` applies to each gate.
     pub fn new(repo: &'a Repo, checks: GateChecks, limit: Duration, dirs: &Dirs) -> Self {
-        Self { repo, checks, limit, keep_in: gates::checkouts_dir(dirs, repo) }
+        let (keep_in, proofs) = (gates::checkouts_dir(dirs, repo), ProofStore::open(repo, dirs));
+        Self { repo, checks, limit, keep_in, proofs }
     }
 
     fn prove(
@@ -59,18 +63,31 @@ impl<'a> ProjectTests<'a> {
         if steps.is_empty() {
             return Ok(CommitTestResult::of_gates(&[], &[]));
         }
+        let sandbox = self.checks.config.sandbox.runs;
+        let conditions = proof::conditions(steps, &self.checks.preparation, sandbox)?;
+        let known =
+            self.proofs.find_reusable(target.commit, &conditions, &[BuildOutput::Main], clock::now())?;
+        if let Some(known) = known {
+            on_line(&format!("already proven at {}: no gate has to run", known.record.at));
+            return Ok(CommitTestResult::Passed);
+        }
         let runner = GateRunner {
             repo: self.repo,
             preparation: &self.checks.preparation,
             records: &GateRecords::of(&self.repo.common_dir),
             limit: self.limit,
             variables: &[],
-            sandbox: self.checks.config.sandbox.runs,
+            sandbox,
             stop,
         };
         let run = runner.run(target, steps, on_line)?;
         let tampered = run.changes.tampered.clone();
-        Ok(CommitTestResult::of_gates(&run.into_findings(), &tampered))
+        let findings = run.into_findings();
+        let result = CommitTestResult::of_gates(&findings, &tampered);
+        let proof = if result == CommitTestResult::Passed { GateProof::Verified } else { GateProof::Failed };
+        let subject = (target.commit, target.branch.as_str());
+        self.proofs.record(subject, &conditions, (proof, &findings), BuildOutput::Main, clock::now())?;
+        Ok(result)
     }
 }
 

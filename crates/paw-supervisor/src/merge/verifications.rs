@@ -23,6 +23,8 @@ const FEWEST_DIGITS: usize = 7;
 pub struct Verifications {
     pub edges: Vec<MergeDependency>,
     verified: BTreeMap<AgentId, BTreeSet<String>>,
+    /// Commits with a signed proof.
+    proven: BTreeSet<String>,
     marks: BTreeSet<String>,
 }
 
@@ -76,7 +78,19 @@ impl Verifications {
         }
     }
 
-    /// Whether the supervisor or the user verified exactly this commit of the agent.
+    /// Adds the commits whose gates passed according to signed proofs.
+    #[must_use]
+    pub fn with_proofs(mut self, commits: BTreeSet<String>) -> Self {
+        self.proven = commits;
+        self
+    }
+
+    /// Whether a signed proof says that the gates of this commit passed.
+    pub fn is_proven(&self, tip: &str) -> bool {
+        self.proven.contains(tip)
+    }
+
+    /// Whether the supervisor or the user declared exactly this commit of the agent verified.
     pub fn is_verified(&self, agent: &AgentId, tip: &str) -> bool {
         let is_tip = |commit: &String| commit.len() >= FEWEST_DIGITS && tip.starts_with(commit.as_str());
         self.verified.get(agent).is_some_and(|commits| commits.iter().any(is_tip))

@@ -18,9 +18,10 @@ use super::events::{EventQueue, UnattendedEvent};
 use super::mergeable::mergeable;
 use super::notice::{NoticeTone, NotifyFn, ProgressNotice, describe, judgement, plain};
 use super::{WorkJudgement, Workers, fix_prompt};
-use crate::gates::{self, GateChecks, GateError, GateReport, GateRequest};
+use crate::gates::{GateChecks, GateError, GateReport, GateRequest};
 use crate::merge::project_tests::{self, ProjectTests};
 use crate::merge::{self, MergeMember, Verifications};
+use crate::proof::{self, ProofStore, Reuse};
 use crate::sweep;
 
 /// What it takes to follow a session.
@@ -160,10 +161,13 @@ impl<'a> UnattendedSession<'a> {
         let request = checks.request(repo, branch, limit, self.context.dirs)?;
         let request = GateRequest { stop: events.stop().clone(), ..request };
         let (sender, notify) = (events.sender(), self.context.notify.clone());
+        let proofs = ProofStore::open(repo, self.context.dirs);
         thread::spawn(move || {
             let report = has_work
                 .then(|| {
-                    gates::verify(&request, clock::now(), &mut |line| notify(ProgressNotice::Progress(line)))
+                    let mut show = |line: &str| notify(ProgressNotice::Progress(line));
+                    proof::verify(&request, &proofs, Reuse::Signed, clock::now(), &mut show)
+                        .map(|proven| proven.report)
                 })
                 .transpose();
             let _ = sender.send(UnattendedEvent::Checked { agent, outcome: Box::new(report) });

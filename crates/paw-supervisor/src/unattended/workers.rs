@@ -2,7 +2,6 @@
 //! to check next, how long to wait, or that all have finished.
 
 use jiff::Timestamp;
-use paw_broker::identity::Caller;
 use paw_broker::{Message, StoredMessage};
 use paw_core::{AgentId, BranchName};
 
@@ -80,15 +79,7 @@ impl Workers {
                     worker.record_stall(stall);
                 }
             }
-            // The supervisor or the user verified it.
-            Message::Verified(verified) if Caller::Known(stored.sender.clone()).is_privileged() => {
-                if let (Some(commit), Some(worker)) =
-                    (verified.commit.clone(), self.worker(&verified.agent_id))
-                {
-                    let outcome = AgentOutcome::Verified { commit: commit.clone() };
-                    worker.judge(JudgedCommit { commit: Some(commit), outcome, fix_prompt_sent: None });
-                }
-            }
+            // What was declared verified is checked, too. A signed proof makes that instant.
             Message::AdvancedMain(_) | Message::Feedback(_) | Message::Verified(_) => {}
             message => {
                 if let Some(worker) = self.worker(message.subject()) {

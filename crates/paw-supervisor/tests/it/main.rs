@@ -13,4 +13,5 @@ mod approvals;
 mod corpus;
 mod gates;
 mod merge;
+mod proof;
 mod shell_truth;

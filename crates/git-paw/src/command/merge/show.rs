@@ -18,7 +18,7 @@ pub(super) fn forecast(merge: &PlannedMerge, rebase: bool, context: &Context) ->
     if output.wants_json() {
         let branch = |(entry, word, why): &(&MergeEntry, &str, String)| {
             json!({"branch": entry.branch, "agent": entry.agent, "tip": entry.tip, "needs": entry.needs,
-                   "verified": entry.verified, "move": word, "detail": why})
+                   "verified": entry.verified, "proven": entry.proven, "move": word, "detail": why})
         };
         return output.document(&json!({
             "dry_run": true,
@@ -27,7 +27,11 @@ pub(super) fn forecast(merge: &PlannedMerge, rebase: bool, context: &Context) ->
             "notes": merge.notes(),
         }));
     }
-    let verified = |entry: &MergeEntry| if entry.verified { "yes" } else { "no" };
+    let verified = |entry: &MergeEntry| match (entry.proven, entry.verified) {
+        (true, _) => "yes",
+        (false, true) => "by hand",
+        (false, false) => "no",
+    };
     let row = |(entry, word, why): (&MergeEntry, &str, String)| {
         [entry.branch.to_string(), verified(entry).to_owned(), word.replace('_', " "), why]
     };

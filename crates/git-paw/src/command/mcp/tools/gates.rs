@@ -68,5 +68,8 @@ fn prove(args: Prove, context: &Context) -> Result<Value, PawError> {
         );
     }
     let Prove { branch, gates } = args;
-    verify::answer(&VerifyArgs { branch, gates, trust: false, timeout: LIMIT, json: true }, context)
+    verify::answer(
+        &VerifyArgs { branch, gates, rerun: false, trust: false, timeout: LIMIT, json: true },
+        context,
+    )
 }
