@@ -60,6 +60,14 @@ impl Context {
         Ok(self.caller.get_or_init(|| caller))
     }
 
+    /// Fails if an agent runs this command.
+    pub(crate) fn require_user(&self, action: &str) -> Result<(), PawError> {
+        if self.caller()?.is_user() {
+            return Ok(());
+        }
+        Err(PawError::SessionError(format!("an agent cannot {action}")).hint("ask the user"))
+    }
+
     /// Permission to approve, which only the user has.
     pub(crate) fn approver(&self) -> Result<Approver, PawError> {
         Ok(Approver::new(self.caller()?)?)
@@ -115,13 +123,15 @@ impl Context {
         Ok(client)
     }
 
-    /// The broker client for news about a worktree, whoever changed it: without a token, it is the operator's.
-    pub(crate) fn worktree_client(&self) -> Result<BrokerClient, PawError> {
-        let who = match self.caller()? {
-            CommandCaller::Agent(agent) if agent.token.is_some() => agent_identity(agent)?,
-            _ => ClientIdentity::default(),
-        };
-        self.broker_client_as(who)
+    /// The broker client for news about an agent's worktree, whoever changed it: if its agent has no token here, it is the
+    /// operator's.
+    pub(crate) fn worktree_client(&self, owner: &AgentId) -> Result<BrokerClient, PawError> {
+        match self.caller()? {
+            CommandCaller::Agent(agent) if agent.token.is_none() && agent.id.as_ref() == Some(owner) => {
+                self.broker_client_as(ClientIdentity::default())
+            }
+            _ => self.broker_client(),
+        }
     }
 
     fn broker_client_as(&self, who: ClientIdentity) -> Result<BrokerClient, PawError> {
@@ -145,6 +155,7 @@ impl Context {
         &self,
         edit: impl FnOnce(&str, &str) -> Result<Option<String>, ConfigError>,
     ) -> Result<bool, PawError> {
+        self.require_user("change the user's configuration")?;
         let file = self.dirs.config_file();
         let _lock = Lock::wait(&lock_of(&file))?;
         let before = files::load_text(&file)?.unwrap_or_default();

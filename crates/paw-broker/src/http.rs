@@ -64,7 +64,7 @@ pub struct ServerContext {
 /// Handles one request.
 async fn handle(app: &Arc<ServerContext>, connection: &Connection, request: Request<Incoming>) -> Response {
     let (head, body) = request.into_parts();
-    let response = match access::check_host_and_origin(app.address, &head.headers) {
+    let response = match access::check_host_and_origin(app.address, &head) {
         Ok(()) => dispatch(app, connection, &head, body).await,
         Err(refused) => Err(refused),
     };

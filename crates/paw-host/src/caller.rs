@@ -48,13 +48,22 @@ impl fmt::Debug for CallingAgent {
 
 /// It cannot be decided who runs this command.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot determine which pane this command runs in: {0}")]
-pub struct CallerError(#[from] TmuxError);
+pub enum CallerError {
+    #[error("cannot determine which pane this command runs in: {0}")]
+    Tmux(#[from] TmuxError),
+    #[error("cannot determine who runs this command: its terminal belongs to another process namespace")]
+    CutOff,
+}
 
 impl Diagnostic for CallerError {
     fn report(&self) -> ErrorReport {
-        ErrorReport::new(ErrorCode::FailedPrecondition, self)
-            .hint("if the socket of tmux was deleted, 'pkill -USR1 tmux' creates it again")
+        let report = ErrorReport::new(ErrorCode::FailedPrecondition, self);
+        match self {
+            Self::Tmux(_) => {
+                report.hint("if the socket of tmux was deleted, 'pkill -USR1 tmux' creates it again")
+            }
+            Self::CutOff => report,
+        }
     }
 }
 
@@ -75,6 +84,9 @@ impl CommandCaller {
             if let Some(owner) = find_owner(&lineage, &panes_of_server(*server, PANE_OWNER)?) {
                 return agent(agent_id(&owner));
             }
+        }
+        if lineage.is_cut_off {
+            return Err(CallerError::CutOff);
         }
         let directories = lineage.without_terminal().into_iter().filter_map(working_directory);
         match directories.filter_map(|dir| find_mark(&dir).or_else(|| worktree_agent(&dir))).next() {
@@ -122,7 +134,7 @@ mod tests {
         };
         let processes =
             vec![process(9, 8, None), process(8, 7, Some("/dev/pts/9")), process(7, 2, Some("/dev/pts/1"))];
-        Lineage { processes, tmux_servers: vec![2] }
+        Lineage { processes, tmux_servers: vec![2], is_cut_off: false }
     }
 
     fn pane(pid: u32, terminal: &str, owner: &str) -> ServerPane {

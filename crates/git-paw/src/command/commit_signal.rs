@@ -15,7 +15,7 @@ pub(crate) struct CommitSignalArgs {
 pub(crate) fn run(args: &CommitSignalArgs, context: &Context) -> Result<(), PawError> {
     let found = CommitSignal::find(&context.cwd, &args.commit)?;
     if let Some(signal) = found {
-        context.worktree_client()?.publish(&signal.to_message(), clock::now())?;
+        context.worktree_client(&signal.agent)?.publish(&signal.to_message(), clock::now())?;
     }
     Ok(())
 }

@@ -40,6 +40,7 @@ const UPDATES: usize = 1024;
 const ANSWERS: usize = 16;
 
 pub(crate) fn run(context: &Context) -> Result<(), PawError> {
+    context.require_user("open the dashboard")?;
     let session = context.find_session()?;
     if let Some(session) = &session {
         context.ensure_process(session);
@@ -54,6 +55,7 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
 
 /// The dashboard pane of a session. It closes when the session is paused or stopped.
 pub(crate) fn run_in_session(context: &Context) -> Result<(), PawError> {
+    context.require_user("open the dashboard")?;
     let session = context.require_session()?;
     context.ensure_process(&session);
     show(&session.repo, Some(&session), DashboardHost::Session, context)?;

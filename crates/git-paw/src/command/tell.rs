@@ -109,13 +109,14 @@ fn tell(
         _ if args.now || args.inbox => args.now,
         TellMode::SendKeys => true,
         TellMode::Feedback => false,
-        TellMode::Auto => is_idle || !has_broker,
+        TellMode::Auto => (is_idle && may_type(context).is_ok()) || !has_broker,
     };
     if !typed {
         let sent = send(&agent.id, text, has_broker, context);
         sent.map_err(|error| if has_broker { error } else { no_inbox() })?;
         return Ok(DeliveryWay::Inbox);
     }
+    may_type(context)?;
     let pane = agent.pane.as_ref().ok_or_else(|| {
         PawError::SessionError(format!("{} has no pane", agent.id)).hint("use --inbox to send a message")
     })?;
@@ -130,6 +131,11 @@ fn tell(
         }
         delivered => delivered.map(|_| DeliveryWay::Pane).map_err(Into::into),
     }
+}
+
+/// Agents send each other messages; what is typed into a pane looks like the user's.
+fn may_type(context: &Context) -> Result<(), PawError> {
+    context.privileged_client("type into an agent's pane").map(drop)
 }
 
 fn no_inbox() -> PawError {

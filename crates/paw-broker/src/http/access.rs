@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use hyper::HeaderMap;
 use hyper::header::{self, HeaderValue};
+use hyper::http::request::Parts;
 use paw_core::config::BrokerAuth;
 
 use super::ServerContext;
@@ -18,7 +19,7 @@ impl ServerAddress {
     /// Whether a `Host` header names this server. A host name can resolve to anything, so only IP addresses and
     /// `localhost` are accepted.
     fn matches_host(self, host: &str) -> bool {
-        let name = without_port(host);
+        let Some(name) = without_port(host) else { return false };
         if name.eq_ignore_ascii_case("localhost") {
             return true;
         }
@@ -37,19 +38,26 @@ impl ServerAddress {
     }
 }
 
-fn without_port(host: &str) -> &str {
+/// `None` if the port is not a number.
+fn without_port(host: &str) -> Option<&str> {
     match host.rsplit_once(':') {
         // `[::1]` contains colons.
-        Some((name, port)) if !port.contains(']') => name,
-        _ => host,
+        Some((name, port)) if !port.contains(']') => {
+            port.bytes().all(|byte| byte.is_ascii_digit()).then_some(name)
+        }
+        _ => Some(host),
     }
 }
 
 /// Checks the headers that protect against requests from web pages.
-pub(super) fn check_host_and_origin(address: ServerAddress, headers: &HeaderMap) -> Result<(), ApiError> {
+pub(super) fn check_host_and_origin(address: ServerAddress, head: &Parts) -> Result<(), ApiError> {
+    let headers = &head.headers;
     let mut hosts = headers.get_all(header::HOST).iter();
     let host = hosts.next().and_then(|host| host.to_str().ok());
-    if hosts.next().is_some() || !host.is_some_and(|host| address.matches_host(host)) {
+    let is_own = |host: &str| address.matches_host(host);
+    // A whole URL in the first line names a host, too.
+    let named = head.uri.authority().is_none_or(|named| is_own(named.as_str()));
+    if hosts.next().is_some() || !host.is_some_and(is_own) || !named {
         return Err(ApiError::wrong_host());
     }
     let is_own = |origin: &HeaderValue| origin.to_str().is_ok_and(|origin| address.matches_origin(origin));
@@ -90,9 +98,15 @@ mod tests {
         for host in ["127.0.0.1:9119", "localhost:9119", "LOCALHOST", "[::1]:9119", "[::1]", "127.0.0.1"] {
             assert!(address.matches_host(host), "{host}");
         }
-        for host in
-            ["", "evil.example", "evil.example:9119", "127.0.0.1.evil.example", "10.0.0.1:9119", "0.0.0.0"]
-        {
+        for host in [
+            "",
+            "evil.example",
+            "evil.example:9119",
+            "127.0.0.1.evil.example",
+            "10.0.0.1:9119",
+            "0.0.0.0",
+            "127.0.0.1:1@evil.example",
+        ] {
             assert!(!address.matches_host(host), "{host}");
         }
         assert!(ServerAddress("0.0.0.0:9119".parse().unwrap()).matches_host("10.0.0.1:9119"));

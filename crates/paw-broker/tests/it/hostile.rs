@@ -120,6 +120,8 @@ fn requests_from_web_pages_and_rebound_host_names_are_refused() {
     );
     assert_eq!((preflight.status, preflight.header("access-control-allow-origin")), (403, None));
     assert_eq!(raw(&server, "GET /status HTTP/1.0\r\n\r\n").status, 421);
+    let whole = format!("GET http://evil.example/status HTTP/1.1\r\nHost: {own}\r\n\r\n");
+    assert_eq!(raw(&server, &whole).status, 421);
 }
 
 #[test]

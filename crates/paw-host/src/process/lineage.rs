@@ -1,7 +1,7 @@
 //! The processes that this one belongs to: its ancestors, and the leaders of their terminal sessions.
 //!
 //! A process that left its parent keeps its terminal session, and one that left its terminal keeps its parent, so both are
-//! followed. The tmux server of a pane is where a lineage ends.
+//! followed.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
@@ -20,8 +20,10 @@ pub struct LineageProcess {
 pub struct Lineage {
     /// This process first.
     pub processes: Vec<LineageProcess>,
-    /// The process ids of the tmux servers at the end. Servers of other users are left out.
+    /// The tmux servers among them, which are not part of `processes`. Servers of other users are left out.
     pub tmux_servers: Vec<u32>,
+    /// The terminal of this process belongs to another process namespace, which hides the rest.
+    pub is_cut_off: bool,
 }
 
 impl Lineage {
@@ -36,11 +38,15 @@ impl Lineage {
                 continue;
             }
             let Some(found) = table.find(pid) else { continue };
+            left.extend([found.process.parent].into_iter().chain(found.session_leader));
+            // Any program can take the name of a tmux server, so its parents count, too.
             if found.is_tmux_server {
                 lineage.tmux_servers.extend(found.is_own.then_some(pid));
                 continue;
             }
-            left.extend([found.process.parent].into_iter().chain(found.session_leader));
+            lineage.is_cut_off |= lineage.processes.is_empty()
+                && found.process.terminal.is_some()
+                && found.session_leader == Some(0);
             lineage.processes.push(found.process);
         }
         lineage
@@ -113,7 +119,8 @@ mod system {
             let owner = fs::metadata(format!("/proc/{pid}")).ok().map(|found| found.uid());
             Some(FoundProcess {
                 process: LineageProcess { pid, parent, terminal },
-                session_leader: (session != 0).then_some(session),
+                // 0 if the leader is in another process namespace.
+                session_leader: Some(session),
                 // The server sets its own process name; its arguments are those of the client that started it.
                 is_tmux_server: name == b"tmux: server",
                 is_own: us.is_root() || owner == Some(us.as_raw()),
@@ -226,6 +233,7 @@ mod tests {
         assert_eq!(lineage.processes[0].pid, std::process::id());
         assert!(lineage.has(lineage.processes[0].parent));
         assert_eq!(working_directory(std::process::id()), std::env::current_dir().ok());
+        assert!(!lineage.is_cut_off);
     }
 
     #[test]
@@ -236,9 +244,9 @@ mod tests {
             process(7, 6, Some("/dev/pts/1")),
             process(6, 1, None),
         ];
-        let lineage = Lineage { processes, tmux_servers: Vec::new() };
+        let lineage = Lineage { processes, ..Lineage::default() };
         assert_eq!(lineage.without_terminal(), [9, 8]);
-        let on_terminal = Lineage { processes: vec![process(9, 8, Some("x"))], tmux_servers: Vec::new() };
+        let on_terminal = Lineage { processes: vec![process(9, 8, Some("x"))], ..Lineage::default() };
         assert_eq!(on_terminal.without_terminal(), [0; 0]);
     }
 }
