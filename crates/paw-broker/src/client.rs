@@ -41,8 +41,8 @@ const ATTEMPTS: u32 = 10;
 const RETRY_DELAY: Duration = Duration::from_millis(100);
 /// How often a message is sent to a broker that does not answer, before it is written to the log.
 const PUBLISH_ATTEMPTS: u32 = 3;
-/// The status of a broker that cannot serve a request now.
-const BUSY: u16 = 503;
+/// The statuses of a broker that cannot serve a request now, or not for this sender.
+const BUSY: [u16; 2] = [503, 429];
 /// How long [`BrokerClient::follow`] waits at a time.
 const FOLLOW_WAIT: Duration = Duration::from_secs(20);
 /// The longest wait of one request. A broker ends a long poll after a minute.
@@ -187,7 +187,7 @@ impl BrokerClient {
         let request = HttpRequest::post("/publish", &body).with_id(&id);
         for _ in 0..PUBLISH_ATTEMPTS {
             match self.send(&request) {
-                Ok(Some(answer)) if answer.head.status == BUSY => thread::sleep(RETRY_DELAY),
+                Ok(Some(answer)) if BUSY.contains(&answer.head.status) => thread::sleep(RETRY_DELAY),
                 Ok(Some(answer)) => {
                     let answer = self.accepted(answer)?;
                     let seq = answer.head.seq.unwrap_or_default();
@@ -245,6 +245,7 @@ impl BrokerClient {
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         let path = format!("/messages/{agent}?since={since}&wait={seconds}&entries=1");
         match self.send(&HttpRequest::get(&path).waiting(Duration::from_secs(seconds)))? {
+            Some(answer) if BUSY.contains(&answer.head.status) => self.load_inbox(agent, since, wait),
             Some(answer) => Ok(InboxPage::read(&self.accepted(answer)?.body)?.into_inbox(since)),
             None => self.load_inbox(agent, since, wait),
         }

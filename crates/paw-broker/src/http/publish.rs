@@ -33,6 +33,7 @@ pub(super) async fn publish(app: &ServerContext, head: &Parts, body: Incoming) -
     if !access::is_json(&head.headers) {
         return Err(ApiError::not_json());
     }
+    let _open = app.waiting.admit_body(&caller).ok_or_else(ApiError::too_many_bodies)?;
     let body = read_body(app, &head.headers, body).await?;
     let message = Message::parse(&body)?;
     may_send(&caller, &message)?;

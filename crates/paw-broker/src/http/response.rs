@@ -92,6 +92,10 @@ impl ApiError {
         Self::new(StatusCode::REQUEST_TIMEOUT, "the request body did not arrive in time")
     }
 
+    pub(super) fn too_many_bodies() -> Self {
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "too many messages of this sender at once; send it again")
+    }
+
     pub(super) fn too_many_streams() -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "too many event streams and long polls at once")
     }

@@ -44,12 +44,14 @@ impl WatchRequest {
 }
 
 pub(super) async fn watch(app: &ServerContext, head: &Parts, body: Incoming) -> Result<Response, ApiError> {
-    if !access::caller(app, &head.headers).await?.is_privileged() {
+    let caller = access::caller(app, &head.headers).await?;
+    if !caller.is_privileged() {
         return Err(ApiError::not_privileged());
     }
     if !access::is_json(&head.headers) {
         return Err(ApiError::not_json());
     }
+    let _open = app.waiting.admit_body(&caller).ok_or_else(ApiError::too_many_bodies)?;
     let body = publish::read_body(app, &head.headers, body).await?;
     let request = WatchRequest::parse(&body)?;
     app.watches.try_send(request).map_err(|_| {

@@ -292,6 +292,62 @@ fn a_new_connection_gets_503_if_all_others_are_busy() {
 }
 
 #[test]
+fn a_token_with_many_long_polls_leaves_the_others_theirs() {
+    let server = Server::with_limits(ServerLimits { connections: 64, ..ServerLimits::default() });
+    let token = server.token("a");
+    let mut polls: Vec<Http> = (0..40).map(|_| server.connect().speaking(token.clone())).collect();
+    for http in &mut polls {
+        http.send(http.head("GET", "/messages/a?wait=60", "").as_bytes()).unwrap();
+    }
+    // All but its share are answered at once.
+    wait_until("the polls above the share are answered", || {
+        let answered = polls.iter_mut().filter_map(|http| http.answer_now()).count();
+        (answered >= 1).then_some(())
+    });
+    let mut b = server.agent("b");
+    b.send(b.head("GET", "/messages/b?wait=60", "").as_bytes()).unwrap();
+    let artifact = json!({"type": "agent.artifact", "agent_id": "c", "payload": {"status": "done"}});
+    assert_eq!(server.agent("c").publish(&artifact).status, 202);
+    assert_eq!(b.answer().unwrap().json()["messages"].as_array().unwrap().len(), 1, "it waited");
+}
+
+/// Opens requests whose bodies never arrive.
+fn slow_bodies(server: &Server, token: &paw_broker::identity::Token, count: usize) -> Vec<Http> {
+    let more = "Content-Type: application/json\r\nContent-Length: 100\r\n";
+    let mut all: Vec<Http> = (0..count).map(|_| server.connect().speaking(token.clone())).collect();
+    for http in &mut all {
+        // The server may have closed a connection that was idle.
+        let _ = http.send(http.head("POST", "/publish", more).as_bytes());
+    }
+    all
+}
+
+#[test]
+fn a_token_with_slow_bodies_leaves_the_others_their_connections() {
+    let server = Server::with_limits(ServerLimits { connections: 16, ..ServerLimits::default() });
+    let token = server.token("a");
+    let mut slow = slow_bodies(&server, &token, 16);
+    wait_until("the requests above the share are refused", || {
+        slow.iter_mut().filter_map(Http::answer_now).any(|answer| answer.status == 429).then_some(())
+    });
+    assert_eq!(server.agent("b").publish(&status("b")).status, 202);
+}
+
+#[test]
+fn a_message_is_stored_in_the_log_if_the_broker_has_no_connection_left() {
+    let server = Server::with_limits(ServerLimits { connections: 4, ..ServerLimits::default() });
+    let tokens: Vec<_> = (0..4).map(|number| server.token(&format!("a{number}"))).collect();
+    let dir = server.dir.path().join(".git");
+    let client = BrokerClient::new(&dir, BrokerConfig::default(), ClientIdentity::default(), None).unwrap();
+    let message = paw_broker::message::ArtifactMessage::new(crate::server::id("operator"), "done").into();
+    wait_until("all connections are busy", || {
+        let _slow: Vec<_> = tokens.iter().flat_map(|token| slow_bodies(&server, token, 1)).collect();
+        let sent = client.publish(&message, paw_host::clock::now()).unwrap();
+        (sent.route == paw_broker::client::SendRoute::Log).then_some(())
+    });
+}
+
+#[test]
 fn a_connection_with_an_incomplete_head_is_closed() {
     let server =
         Server::with_limits(ServerLimits { idle: Duration::from_millis(300), ..ServerLimits::default() });

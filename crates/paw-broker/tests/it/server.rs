@@ -166,6 +166,15 @@ impl Http {
         self.answer()
     }
 
+    /// The response, if it has arrived.
+    pub(crate) fn answer_now(&mut self) -> Option<AnswerMessage> {
+        let stream = self.stream.get_ref();
+        stream.set_nonblocking(true).unwrap();
+        let arrived = stream.peek(&mut [0]).is_ok_and(|bytes| bytes > 0);
+        stream.set_nonblocking(false).unwrap();
+        if arrived { self.answer().ok() } else { None }
+    }
+
     /// Reads one response with a known length.
     pub(crate) fn answer(&mut self) -> std::io::Result<AnswerMessage> {
         let mut line = String::new();
