@@ -180,12 +180,12 @@ impl Appended {
     pub fn numbers(&self, drafts: usize) -> impl Iterator<Item = (u64, bool)> {
         let mut known = self.known.iter().peekable();
         let mut next = self.first;
-        (0..drafts).map(move |index| match known.next_if(|(at, _)| *at == index) {
-            Some((_, seq)) => (*seq, false),
-            None => {
-                next += 1;
-                (next - 1, true)
+        (0..drafts).map(move |index| {
+            if let Some((_, seq)) = known.next_if(|(at, _)| *at == index) {
+                return (*seq, false);
             }
+            next += 1;
+            (next - 1, true)
         })
     }
 }

@@ -137,7 +137,7 @@ pub fn start_newest(
             notes.push(format!("the session's process (pid {}) had died: restarted it", endpoint.pid));
         }
         ProcessState::NotRunning => {
-            notes.push("the session's process was not running: started it".to_owned())
+            notes.push("the session's process was not running: started it".to_owned());
         }
         ProcessState::Running(_) | ProcessState::Starting => {}
     }

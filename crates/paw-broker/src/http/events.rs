@@ -84,7 +84,9 @@ async fn follow(
         match next {
             Err(_) => chunk.push_str(": still here\n\n"),
             Ok(Ok(Some(page))) => {
-                page.iter().for_each(|kept| push_event(&mut chunk, &session, kept));
+                for kept in &page {
+                    push_event(&mut chunk, &session, kept);
+                }
                 if page.len() == CHUNK.messages {
                     tokio::time::sleep(CATCH_UP).await;
                 }
