@@ -6,6 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use paw_core::paths::TaskmasterDir;
 use paw_host::git::{Git, GitError};
 
 use crate::evidence::runner_files::RUNNER_SETTINGS;
@@ -24,16 +25,8 @@ const HARMLESS: [&str; 9] = [
     "submodule.",
 ];
 
-/// Below the git directory.
-const GIT_FILES: [&str; 7] = [
-    "info/exclude",
-    "info/attributes",
-    "info/grafts",
-    "info/sparse-checkout",
-    "objects/info/alternates",
-    "shallow",
-    "config.worktree",
-];
+/// Below the git directory, besides everything in `info`.
+const GIT_FILES: [&str; 3] = ["objects/info/alternates", "shallow", "config.worktree"];
 
 /// Below the home directory.
 const HOME_FILES: [&str; 9] = [
@@ -70,7 +63,9 @@ pub(super) fn settings(
     let common = &context.repo.common_dir;
     let mut dirs = vec![common.clone()];
     dirs.extend(paw_host::git::find_admin_dir(common, &context.top));
-    for file in dirs.iter().flat_map(|dir| GIT_FILES.map(|name| dir.join(name))) {
+    let info = dirs.iter().flat_map(|dir| fs::read_dir(dir.join("info")).into_iter().flatten().flatten());
+    let info: Vec<PathBuf> = info.map(|entry| entry.path()).collect();
+    for file in dirs.iter().flat_map(|dir| GIT_FILES.map(|name| dir.join(name))).chain(info) {
         add_file(&mut found, shown(&file, common), &file);
     }
     let configured = config.get("core.hookspath").into_iter().flatten().map(|path| context.top.join(path));
@@ -131,10 +126,10 @@ fn add_file(found: &mut BTreeMap<String, u64>, name: String, file: &Path) {
     found.insert(name, seen);
 }
 
-/// Sessions add rules for their own files to `info/exclude`, marked by a comment, while a run is in progress.
+/// Sessions add rules for their own files to the exclude file, marked by a comment, while a run is in progress.
 fn without_own_rules(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    let words = ["git-paw", "AGENTS.md", ".taskmaster/"];
+    let words = ["git-paw", "AGENTS.md", TaskmasterDir::NAME];
     let own = |line: &&str| line.trim().is_empty() || words.iter().any(|word| line.contains(word));
     text.lines().filter(|line| !own(line)).collect::<Vec<_>>().join("\n")
 }
