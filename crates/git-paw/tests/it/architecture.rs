@@ -422,7 +422,6 @@ fn worktrees_are_registered_by_functions_that_take_the_lock() {
             "clean_checkout.rs",
             "tree_checkout.rs",
             "repository_watch.rs",
-            "guard/settings.rs",
         ];
         let reads_it = readers.iter().any(|reader| path.ends_with(reader));
         let home = reads_it || path.ends_with("paw-host/src/locks.rs");

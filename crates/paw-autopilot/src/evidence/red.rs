@@ -57,7 +57,7 @@ pub fn judge_red(
     }));
     let found = judge_run(rules, baseline, changes, run);
     if let Err(objection) = &found
-        && !(*objection == Objection::NothingNew && !objections.is_empty())
+        && (*objection != Objection::NothingNew || objections.is_empty())
     {
         objections.push(objection.clone());
     }

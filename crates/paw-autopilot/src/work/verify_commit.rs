@@ -26,8 +26,8 @@ impl ActiveRun {
             self.apply(RunEvent::HeadMoved { what: what.clone() })?;
             return Err(WorkError::Paused(what));
         }
-        let changed = self.find_unproven(proven)?;
-        if !changed.is_empty() {
+        let unproven = self.find_unproven(proven)?;
+        if !unproven.is_empty() {
             let head = self.run.head.clone().unwrap_or_default();
             let (was, is) = (self.context.git.tree_of(&head)?, self.context.git.tree_of("HEAD")?);
             let mut changes = between_trees(&self.context.git, &was, &is)?;
@@ -36,9 +36,9 @@ impl ActiveRun {
             let judged = judge_green(&self.context.rules, &self.baseline, red, &changes, &tests);
             if let Err(objections) = judged {
                 let why = objections.first().map(ToString::to_string).unwrap_or_default();
-                return Ok(Err(format!("{}: {why}", self.undo_commit(&sha, &changed)?)));
+                return Ok(Err(format!("{}: {why}", self.undo_commit(&sha, &unproven)?)));
             }
-            let files: Vec<String> = changed.iter().map(|path| self.context.shown(path)).collect();
+            let files: Vec<String> = unproven.iter().map(|path| self.context.shown(path)).collect();
             self.log(
                 "commit",
                 json!({"status": "tested-again", "files": files, "note": "changed by a hook"}),

@@ -136,8 +136,8 @@ fn is_new(
     if known.contains(oid) {
         return Ok(false);
     }
-    let excluded = known.iter().map(|known| format!("^{known}\n")).collect::<String>();
-    let input = format!("{oid}\n{excluded}");
+    let excluded = known.iter().map(|known| format!("^{known}"));
+    let input = [oid.to_owned()].into_iter().chain(excluded).collect::<Vec<_>>().join("\n") + "\n";
     let args = ["rev-list", "--max-count=1", "--ignore-missing", "--stdin"];
     let output = git.plumbing(None, args).input(input).capture()?;
     Ok(!output.exit.success() || !output.stdout.is_empty())

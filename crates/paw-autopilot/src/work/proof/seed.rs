@@ -75,7 +75,7 @@ impl Seed {
         let ignored = list_ignored(&Git::at(from))?;
         let (left_out, paths): (Vec<_>, Vec<_>) = ignored
             .into_iter()
-            .filter(|path| !is_ours(path) && !(is_runner_file(path) && from.join(path).is_file()))
+            .filter(|path| !is_ours(path) && (!is_runner_file(path) || from.join(path).is_dir()))
             .partition(|path| size_up_to(&from.join(path), LARGEST) > LARGEST);
         if paths.is_empty() {
             return Ok(Self { left_out, ..Self::default() });

@@ -82,15 +82,12 @@ impl ActiveRun {
         let mut left = 3;
         loop {
             self.check_out(tree)?;
-            let tests = match self.find_refutation(phase, changes)? {
-                Some(targeted) => {
-                    self.end_tests()?;
-                    (targeted.tests, Some(targeted.baseline))
-                }
-                None => {
-                    self.check_pause()?;
-                    (self.test_tree(tree, Tester::run)?, None)
-                }
+            let tests = if let Some(targeted) = self.find_refutation(phase, changes)? {
+                self.end_tests()?;
+                (targeted.tests, Some(targeted.baseline))
+            } else {
+                self.check_pause()?;
+                (self.test_tree(tree, Tester::run)?, None)
             };
             self.check_pause()?;
             let rules = &self.context.rules;
