@@ -32,15 +32,12 @@ pub struct PullRequestFacts<'a> {
 pub fn body(run: &Run, facts: &PullRequestFacts<'_>, template: Option<&str>) -> String {
     let parts =
         [("{subtasks}", subtasks(run)), ("{tests}", tests(facts)), ("{coverage}", coverage_table(facts))];
-    let mut body = match template {
-        Some(template) => {
-            let filled = template.replace("{title}", &title(run));
-            parts.iter().fold(filled, |text, (token, part)| text.replace(token, part.trim_end()))
-        }
-        None => {
-            let [(_, subtasks), (_, tests), (_, coverage)] = parts;
-            format!("## Subtasks\n\n{subtasks}\n## Tests\n\n{tests}\n## Coverage\n\n{coverage}")
-        }
+    let mut body = if let Some(template) = template {
+        let filled = template.replace("{title}", &title(run));
+        parts.iter().fold(filled, |text, (token, part)| text.replace(token, part.trim_end()))
+    } else {
+        let [(_, subtasks), (_, tests), (_, coverage)] = parts;
+        format!("## Subtasks\n\n{subtasks}\n## Tests\n\n{tests}\n## Coverage\n\n{coverage}")
     };
     if !facts.allowed.is_empty() {
         body.push_str("\n## Allowed by --force or configuration\n\n");
@@ -91,8 +88,8 @@ fn tests(facts: &PullRequestFacts<'_>) -> String {
 
 fn list(text: &mut String, title: &str, items: &[String]) {
     if !items.is_empty() {
-        let items: String = items.iter().map(|item| format!("- {item}\n")).collect();
-        let _ = write!(text, "\n{title}:\n\n{items}");
+        let _ = write!(text, "\n{title}:\n\n");
+        text.extend(items.iter().map(|item| format!("- {item}\n")));
     }
 }
 

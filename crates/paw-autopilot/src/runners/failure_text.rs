@@ -1,9 +1,12 @@
 //! The line of a failure message that says what failed: the assertion, the exception or the compiler's error.
 
+/// Finds what failed in the nonempty lines of one kind of message.
+type FailureRule = fn(&[&str]) -> Option<String>;
+
 /// What failed, in one line: `assert 1 == 2`. `None` if the message is empty.
 pub fn what_failed(message: &str) -> Option<String> {
     let lines: Vec<&str> = message.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
-    let rules: [fn(&[&str]) -> Option<String>; 5] = [pytest, traceback, rust_panic, go, error_line];
+    let rules: [FailureRule; 5] = [pytest, traceback, rust_panic, go, error_line];
     rules.iter().find_map(|rule| rule(&lines)).or_else(|| first_telling(&lines))
 }
 
@@ -23,8 +26,7 @@ fn pytest(lines: &[&str]) -> Option<String> {
 fn traceback(lines: &[&str]) -> Option<String> {
     let frame = |line: &&str| line.starts_with("  File \"") && line.contains(", line ");
     let begins = |line: &&str| line.starts_with("Traceback (most recent call last)");
-    let at =
-        lines.iter().rposition(|line| frame(&line)).filter(|_| lines.iter().any(|line| begins(&line)))?;
+    let at = lines.iter().rposition(|line| frame(line)).filter(|_| lines.iter().any(|line| begins(line)))?;
     lines[at..].iter().skip(1).find(|line| !line.starts_with(' ')).map(|line| (*line).to_owned())
 }
 

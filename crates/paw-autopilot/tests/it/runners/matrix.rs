@@ -147,10 +147,13 @@ pub(super) fn check_recorded(runner: &str, version: &str) {
 fn failure_texts(project: &str, report: &TestReport) -> String {
     let failed = report.failed().map(|case| (case.name.as_str(), case.error()));
     let broken = report.broken.iter().map(|broken| ("(not loaded)", what_failed(&broken.message)));
-    failed
-        .chain(broken)
-        .map(|(name, error)| format!("{project} | {name} | {}\n", error.unwrap_or_default()))
-        .collect()
+    let mut text = String::new();
+    text.extend(
+        failed
+            .chain(broken)
+            .map(|(name, error)| format!("{project} | {name} | {}\n", error.unwrap_or_default())),
+    );
+    text
 }
 
 fn assert_same(expected: &str, snapshot: &str) {
