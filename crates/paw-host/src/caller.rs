@@ -88,8 +88,8 @@ impl CommandCaller {
         if lineage.is_cut_off {
             return Err(CallerError::CutOff);
         }
-        let directories = lineage.without_terminal().into_iter().filter_map(working_directory);
-        match directories.filter_map(|dir| find_mark(&dir).or_else(|| worktree_agent(&dir))).next() {
+        let mut directories = lineage.without_terminal().into_iter().filter_map(working_directory);
+        match directories.find_map(|dir| find_mark(&dir).or_else(|| worktree_agent(&dir))) {
             Some(id) => agent(Some(id)),
             None => Ok(Self::User),
         }

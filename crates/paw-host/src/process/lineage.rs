@@ -130,9 +130,9 @@ mod system {
 
     /// The name and the fields of `pid (name) state parent …`. The name may contain anything, parentheses included.
     fn split(stat: &[u8]) -> Option<(&[u8], &str)> {
-        let start = stat.iter().position(|byte| *byte == b'(')? + 1;
+        let from = stat.iter().position(|byte| *byte == b'(')? + 1;
         let end = stat.iter().rposition(|byte| *byte == b')')?;
-        Some((stat.get(start..end)?, std::str::from_utf8(stat.get(end + 1..)?).ok()?))
+        Some((stat.get(from..end)?, std::str::from_utf8(stat.get(end + 1..)?).ok()?))
     }
 
     fn terminal(device: u64) -> Option<String> {
