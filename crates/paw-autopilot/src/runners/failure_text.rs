@@ -26,7 +26,7 @@ fn pytest(lines: &[&str]) -> Option<String> {
 fn traceback(lines: &[&str]) -> Option<String> {
     let frame = |line: &&str| line.starts_with("  File \"") && line.contains(", line ");
     let begins = |line: &&str| line.starts_with("Traceback (most recent call last)");
-    let at = lines.iter().rposition(|line| frame(line)).filter(|_| lines.iter().any(|line| begins(line)))?;
+    let at = lines.iter().rposition(frame).filter(|_| lines.iter().any(begins))?;
     lines[at..].iter().skip(1).find(|line| !line.starts_with(' ')).map(|line| (*line).to_owned())
 }
 
