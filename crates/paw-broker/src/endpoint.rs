@@ -73,7 +73,7 @@ pub fn parse_address(url: &str) -> Option<SocketAddr> {
 /// Identifies a repository to those who know its path, and to no others.
 pub fn repository_hash(root: &Path) -> String {
     let hash: [u8; 32] = Sha256::digest(root.as_os_str().as_bytes()).into();
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    hash.iter().fold(String::with_capacity(64), |text, byte| text + &format!("{byte:02x}"))
 }
 
 /// Listens on the preferred port, or on the next free one. The port is taken before the endpoint is published.

@@ -2,6 +2,7 @@
 //!
 //! A program that mistakes the end of input for a pause would read in a busy loop, and SIGHUP may arrive late or never.
 
+use std::io::Write as _;
 use std::os::fd::AsFd;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -17,6 +18,17 @@ pub fn wait_for_hangup(terminal: impl AsFd) {
     while matches!(poll_hangup(&terminal, None), Ok(false) | Err(Errno::INTR | Errno::AGAIN)) {}
 }
 
+/// Puts a pipe with one pressed key in the place of a closed stdin. A reader that retries at the end of file gets the key and
+/// returns to its caller.
+pub fn unblock_stdin() -> std::io::Result<()> {
+    let (reader, mut writer) = std::io::pipe()?;
+    writer.write_all(b"q")?;
+    rustix::stdio::dup2_stdin(&reader)?;
+    // Without a writer the reader would be at the end of file again.
+    std::mem::forget(writer);
+    Ok(())
+}
+
 fn poll_hangup(terminal: impl AsFd, limit: Option<&Timespec>) -> Result<bool, Errno> {
     // poll always reports a hangup, even without requested events.
     let mut fds = [PollFd::new(&terminal, PollFlags::empty())];
@@ -26,7 +38,6 @@ fn poll_hangup(terminal: impl AsFd, limit: Option<&Timespec>) -> Result<bool, Er
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
     use std::thread;
 
     use super::*;

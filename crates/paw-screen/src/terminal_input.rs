@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use std::thread;
 
 use crossterm::event::{Event, EventStream};
-use paw_host::terminal::{is_hung_up, wait_for_hangup};
+use paw_host::terminal::{is_hung_up, unblock_stdin, wait_for_hangup};
 use tokio::sync::watch;
 use tokio_stream::Stream;
 
@@ -49,6 +49,8 @@ async fn wait_for_close() {
         thread::spawn(move || {
             wait_for_hangup(io::stdin());
             sender.send_replace(true);
+            // If the terminal was closed after the check above, crossterm is in its endless loop now.
+            let _ = unblock_stdin();
         });
         closed
     });

@@ -191,7 +191,7 @@ fn run_step(
         Err(error) => SetupOutcome::new(SetupStatus::Failed, format!("{} did not run: {error}", step.name)),
     };
     if let (Some(error), Some(note)) = (&mut failure.error, denied.and_then(|denied| denied.note())) {
-        error.push_str(&format!(" ({note})"));
+        *error = format!("{error} ({note})");
     }
     Some(failure)
 }

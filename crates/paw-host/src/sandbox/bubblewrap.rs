@@ -52,10 +52,8 @@ pub(super) fn find() -> Result<&'static Bubblewrap, String> {
 fn look() -> Result<Bubblewrap, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let program = find_program("bwrap", &path).ok_or("bubblewrap is not installed")?;
-    let users: &[User] = match rustix::process::geteuid().is_root() {
-        true => &[User::Root, User::RootInContainer],
-        false => &[User::Normal],
-    };
+    let is_root = rustix::process::geteuid().is_root();
+    let users: &[User] = if is_root { &[User::Root, User::RootInContainer] } else { &[User::Normal] };
     let mut reason = String::new();
     for user in users {
         let engine = Bubblewrap { program: program.clone(), user: *user };

@@ -1,7 +1,7 @@
 //! A git directory that reads the objects of another one and copies its refs, and nothing else of it.
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -71,7 +71,11 @@ impl PrivateRepo {
                 create_dir(dir)?;
             }
             // Half a file is no harm: the directory is written again for every checkout.
-            File::create(&path)
+            OpenOptions::new()
+                .write(true)
+                .create(true)
+                .truncate(true)
+                .open(&path)
                 .and_then(|mut file| file.write_all(bytes))
                 .map_err(FileError::when("write", &path))
         };
