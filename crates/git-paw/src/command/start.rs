@@ -253,7 +253,9 @@ fn make_plan(
     let (mut wanted, supervisor) = asking.gather(supervised, &prompter, context)?;
     let names: Vec<_> = wanted.iter().map(|agent| agent.branch.clone()).collect();
     if let Some(task) = args.task.load(&names, context)? {
-        wanted.iter_mut().for_each(|agent| _ = agent.task.get_or_insert_with(|| task.clone()));
+        for agent in &mut wanted {
+            agent.task.get_or_insert_with(|| task.clone());
+        }
     }
     let unattended = args.unattended.is_wanted();
     let request = StartRequest { agents: wanted, supervisor, unattended, rebase: !args.no_rebase };

@@ -206,10 +206,13 @@ fn a_program_that_looks_like_a_tmux_server_does_not_hide_the_pane() {
 #[test]
 fn a_process_namespace_does_not_hide_the_pane() {
     let unshare = "/usr/bin/unshare -Urpf --mount-proc";
-    let words = unshare.split(' ').collect::<Vec<_>>();
-    let works = std::process::Command::new(words[0]).args(&words[1..]).arg("true").status();
-    if !works.is_ok_and(|end| end.success()) {
-        eprintln!("skipped: this machine does not allow process namespaces");
+    let parts = unshare.split(' ').collect::<Vec<_>>();
+    let tried = std::process::Command::new(parts[0]).args(&parts[1..]).arg("true").status();
+    if !tried.is_ok_and(|end| end.success()) {
+        #[expect(clippy::disallowed_macros, reason = "a skipped test reports that in its output")]
+        {
+            eprintln!("skipped: this machine does not allow process namespaces");
+        }
         return;
     }
     let session = Session::new();
@@ -317,7 +320,10 @@ fn codex_at_level_auto_commits_and_sends_messages_but_cannot_change_our_state() 
             .status()
             .is_ok_and(|end| end.success());
     if !usable {
-        eprintln!("skipped: bubblewrap does not work on this machine");
+        #[expect(clippy::disallowed_macros, reason = "a skipped test reports that in its output")]
+        {
+            eprintln!("skipped: bubblewrap does not work on this machine");
+        }
         return;
     }
     let world = World::empty();
@@ -373,7 +379,7 @@ fn call_tool(session: &Session, dir: &Path, name: &str, arguments: &Value) -> St
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
         json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": name, "arguments": arguments}}),
     ];
-    let input: String = messages.iter().map(|message| format!("{message}\n")).collect();
+    let input = messages.map(|message| message.to_string() + "\n").concat();
     let file = session.world.sandbox.write("calls", &input);
     let mut command = session.world.sandbox.command(PROGRAM);
     command.args(["mcp", "--tools", "coordination"]).current_dir(dir).stdin(fs::File::open(file).unwrap());

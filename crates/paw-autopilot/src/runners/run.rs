@@ -263,7 +263,7 @@ fn call_in_place(
     if !exit.success()
         && let Some(note) = sandbox.note(&stderr).or_else(|| sandbox.note(&stdout))
     {
-        stderr.push_str(&format!("{note}\n"));
+        stderr = stderr + &note + "\n";
     }
     let run_output = RunnerOutput { exit, stdout, stderr, report, replaced, root: root.into() };
     Ok((run_output, command.to_string(), place))

@@ -301,7 +301,7 @@ fn a_token_with_many_long_polls_leaves_the_others_theirs() {
     }
     // All but its share are answered at once.
     wait_until("the polls above the share are answered", || {
-        let answered = polls.iter_mut().filter_map(|http| http.answer_now()).count();
+        let answered = polls.iter_mut().filter_map(Http::answer_now).count();
         (answered >= 1).then_some(())
     });
     let mut b = server.agent("b");

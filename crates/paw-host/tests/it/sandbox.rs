@@ -10,7 +10,7 @@ use paw_host::sandbox::{PathAccess, Sandbox, require_engine};
 use rustix::io::{FdFlags, fcntl_setfd};
 
 /// How long a script may take.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 
 /// A directory with `secret/key`, `kept/file` and `own/`, and a sandbox that hides, protects and allows them.
 struct Scene {
