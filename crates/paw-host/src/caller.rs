@@ -51,7 +51,7 @@ impl fmt::Debug for CallingAgent {
 pub enum CallerError {
     #[error("cannot determine which pane this command runs in: {0}")]
     Tmux(#[from] TmuxError),
-    #[error("cannot determine who runs this command: its terminal belongs to another process namespace")]
+    #[error("cannot determine the caller: its terminal is in another process namespace")]
     CutOff,
 }
 

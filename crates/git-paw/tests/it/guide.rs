@@ -123,7 +123,10 @@ fn guide_steps_through_a_task_and_always_names_the_next_step() {
 #[test]
 fn guide_text_output_is_short() {
     let Some(project) = Project::find() else { return };
-    insta::assert_snapshot!(project.verb(&["start", "42"]), @r"
+    let started = project.verb(&["start", "42"]).to_string();
+    // Whether coverage can be measured depends on the machine.
+    let started: Vec<_> = started.lines().filter(|line| !line.contains("coverage")).collect();
+    insta::assert_snapshot!(started.join("\n"), @r"
     exit 0
     --- stdout
     started task 42: User metrics on master/task-42-user-metrics

@@ -123,11 +123,13 @@ fn bare_specs_in_non_tty_environment_exits_with_guidance() {
 #[test]
 fn the_supervisor_is_asked_for_only_on_a_terminal() {
     let (sandbox, repo) = project();
-    let mut terminal = typed(&sandbox, &repo, &["start", "--cli", "claude", "--branches", "feat/one"]);
+    let mut terminal = typed(&sandbox, &repo, &["start", "--branches", "feat/one"]);
     terminal.wait_for("supervisor");
     terminal.wait_for("y/N");
     terminal.send("\r");
-    assert_eq!(titles(&sandbox), ["feat/one → claude"]);
+    terminal.wait_for("AI CLI");
+    terminal.send("\r");
+    assert_eq!(titles(&sandbox), ["feat/one → aider"]);
 }
 
 #[test]
