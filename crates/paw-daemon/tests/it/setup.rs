@@ -57,7 +57,10 @@ async fn setup_script_fails_worktree_still_created() {
 async fn setup_script_times_out() {
     let world = World::new();
     install_npm(&world, &format!("echo $$ > {}; sleep 600", world.at("npm.pid").display()));
-    world.configure("[worktree]\nsetup_commands = [\"npm install\"]\nsetup_timeout_secs = 1\n");
+    // In a sandbox the program would see another process id than we do.
+    let off = "[sandbox]\nruns = \"off\"\n";
+    world
+        .configure(&format!("{off}[worktree]\nsetup_commands = [\"npm install\"]\nsetup_timeout_secs = 1\n"));
     let daemon = world.daemon().await;
     let made = daemon.create(world.request("feature/auth")).await.unwrap();
     let outcome = (made.setup_status.as_str(), made.setup_error.as_deref());

@@ -62,13 +62,12 @@ fn receipt(top: TopRow, agents: usize) -> Receipt {
 }
 
 fn build(server: &Server, receipt: &Receipt) {
+    build_with(Path::new("/bin/true"), server, receipt);
+}
+
+fn build_with(program: &Path, server: &Server, receipt: &Receipt) {
     let token = |agent: &AgentId| Some(format!("t-{agent}"));
-    let builder = PaneBuilder {
-        program: Path::new("/bin/true"),
-        token: &token,
-        conversation: ConversationMode::New,
-        fresh: &[],
-    };
+    let builder = PaneBuilder { program, token: &token, conversation: ConversationMode::New, fresh: &[] };
     let window = SessionWindow::of(receipt, builder).unwrap();
     server.0.run_batch(&window.batch()).unwrap();
 }
@@ -170,7 +169,10 @@ fn names_with_tmux_and_shell_syntax_are_typed_literally() {
     receipt.worktrees[0].worktree_path.clone_from(&place);
     // Prints 42, which the typed command does not contain.
     receipt.worktrees[0].command = Some("echo I-am-$((40 + 2))".into());
-    build(&server, &receipt);
+    let logger = dir.path().join("git-paw");
+    std::fs::write(&logger, "#!/bin/sh\ncat >> \"$2\"\n").unwrap();
+    std::fs::set_permissions(&logger, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    build_with(&logger, &server, &receipt);
     let pane = server.0.panes(&receipt.session_name).unwrap().remove(0);
     assert_eq!(pane.title, format!("{branch} → cli1"));
     wait_until("the line ran in its directory", || {

@@ -15,7 +15,7 @@ section! {
         optional format_command: String = "cargo fmt",
         /// must succeed before the push
         optional lint_command: String = "cargo clippy",
-        /// measures coverage, instead of the test runner: changed lines before each commit, all before the push
+        /// measures coverage, instead of the test runner
         optional coverage_command: String = "npm run coverage",
         /// report written by coverage_command; searched in common locations if not set
         optional coverage_report: PathBuf = "coverage/lcov.info",

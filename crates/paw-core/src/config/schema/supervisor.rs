@@ -112,7 +112,7 @@ section! {
 section! {
     /// How the user's instructions reach an agent.
     TellConfig {
-        /// auto (typed into the pane of an idle agent, else a message), feedback (a message) or send-keys (typed)
+        /// auto (typed if it is idle, else a message), feedback (a message) or send-keys
         default mode: TellMode = TellMode::Auto,
         /// no effect: panes are listed again for every instruction
         default inventory_max_age_seconds: u64 = 60,
