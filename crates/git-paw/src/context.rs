@@ -123,7 +123,7 @@ impl Context {
         Ok(client)
     }
 
-    /// The broker client for news about an agent's worktree, whoever changed it: if its agent has no token here, it is the
+    /// The broker client for news about an agent's worktree, by any author: if its agent has no token here, it is the
     /// operator's.
     pub(crate) fn worktree_client(&self, owner: &AgentId) -> Result<BrokerClient, PawError> {
         match self.caller()? {

@@ -10,7 +10,7 @@ pub fn wait_until<T>(what: &str, mut poll: impl FnMut() -> Option<T>) -> T {
         if let Some(result) = poll() {
             return result;
         }
-        assert!(start.elapsed() < Duration::from_mins(1), "timed out waiting until {what}");
+        assert!(start.elapsed() < Duration::from_mins(3), "timed out waiting until {what}");
         thread::sleep(Duration::from_millis(10));
     }
 }

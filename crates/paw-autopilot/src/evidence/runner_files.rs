@@ -1,5 +1,5 @@
 //! Files that a test runner or git loads by itself: settings, setup files, plugins, hooks, and modules that take the
-//! place of the runner's own. Whoever can change them can change every result.
+//! place of the runner's own. A change of one can change every result.
 
 use std::path::Path;
 

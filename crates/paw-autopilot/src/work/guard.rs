@@ -15,7 +15,7 @@ use super::{ActiveRun, ProjectContext, WorkError};
 use crate::engine::RunEvent;
 use settings::{load_config, settings};
 
-/// The repository's surroundings at one moment.
+/// The repository's context at one moment: refs, hooks and settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RepositoryGuard {
     /// When it was taken, in seconds.
@@ -51,13 +51,13 @@ impl RepositoryGuard {
 pub(super) struct BaseMoved;
 
 impl ActiveRun {
-    /// Remembers the surroundings, after something that git paw itself or the user did.
+    /// Remembers the context, after something that git paw itself or the user did.
     pub(super) fn take_guard(&mut self) -> Result<(), WorkError> {
         self.notes.guard = Some(RepositoryGuard::take(&self.context)?);
         Ok(())
     }
 
-    /// Pauses the run if the surroundings were changed since the guard was taken.
+    /// Pauses the run if the context was changed since the guard was taken.
     pub(super) fn check_guard(&mut self) -> Result<Option<BaseMoved>, WorkError> {
         let Some(before) = self.notes.guard.clone() else {
             self.take_guard()?;
@@ -97,7 +97,7 @@ impl ActiveRun {
         Err(WorkError::Paused(what))
     }
 
-    /// Why a run that was paused because of its surroundings cannot resume yet.
+    /// Why a run that was paused because of its context cannot resume yet.
     pub(super) fn find_protected_change(&self) -> Result<Option<String>, WorkError> {
         if let Some(dir) = self.checkout.find_changed_dependency() {
             return Ok(Some(format!("{} in git paw's checkout", dir.display())));

@@ -4,7 +4,9 @@ use std::io;
 use std::net::TcpListener;
 use std::path::Path;
 
+use paw_broker::endpoint::Endpoint;
 use paw_core::config::PawConfig;
+use paw_core::paths::PawDir;
 use paw_core::{Receipt, ReceiptError, SessionStatus};
 use paw_host::files::{self, Dirs};
 use paw_host::git::{Git, Repo};
@@ -21,7 +23,7 @@ const GROUP: &str = "State";
 
 pub(super) fn check(config: &PawConfig, repo: Option<&Repo>, dirs: &Dirs) -> Vec<DoctorCheck> {
     let receipts = Receipts::at(dirs.sessions_dir());
-    let mut checks = vec![check_data_dir(dirs), check_port(config)];
+    let mut checks = vec![check_data_dir(dirs), check_port(config, repo)];
     checks.extend(check_receipts(&receipts));
     checks.extend(repo.and_then(|repo| check_process(repo, &receipts)));
     checks.extend(repo.map(|repo| check_worktrees(&repo.root)).unwrap_or_default());
@@ -40,10 +42,15 @@ fn check_data_dir(dirs: &Dirs) -> DoctorCheck {
     }
 }
 
-fn check_port(config: &PawConfig) -> DoctorCheck {
+fn check_port(config: &PawConfig, repo: Option<&Repo>) -> DoctorCheck {
     let address = (config.broker.bind.as_str(), config.broker.port);
     let shown = format!("{}:{}", address.0, address.1);
+    let endpoint = repo.and_then(|repo| Endpoint::load(&PawDir::of(&repo.common_dir)).ok().flatten());
+    let own = endpoint.and_then(|endpoint| endpoint.address()).map(|own| own.port());
     match TcpListener::bind(address) {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse && own == Some(address.1) => {
+            DoctorCheck::ok(GROUP, "broker port", format!("{shown} is used by this repository's session"))
+        }
         Ok(_) => DoctorCheck::ok(GROUP, "broker port", format!("{shown} is free")),
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
             DoctorCheck::ok(GROUP, "broker port", format!("{shown} is in use"))
