@@ -199,7 +199,6 @@ fn fleet_dry_run_shows_worktrees_and_creates_nothing() {
 }
 
 #[test]
-#[ignore = "on a busy machine the second task sometimes does not start; cause unknown"]
 fn ctrl_c_stops_all_tasks_and_prints_how_to_resume() {
     let Some(world) = World::find(&[task(1, &[]), task(2, &[]), task(3, &[1])]) else { return };
     world.executor(

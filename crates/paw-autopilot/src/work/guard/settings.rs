@@ -25,8 +25,16 @@ const HARMLESS: [&str; 9] = [
     "submodule.",
 ];
 
-/// Below the git directory, besides everything in `info`.
-const GIT_FILES: [&str; 3] = ["objects/info/alternates", "shallow", "config.worktree"];
+/// What git reads below the git directory. Other files there come and go while another run starts.
+const GIT_FILES: [&str; 7] = [
+    "objects/info/alternates",
+    "shallow",
+    "config.worktree",
+    "info/exclude",
+    "info/attributes",
+    "info/grafts",
+    "info/sparse-checkout",
+];
 
 /// Below the home directory.
 const HOME_FILES: [&str; 9] = [
@@ -63,9 +71,7 @@ pub(super) fn settings(
     let common = &context.repo.common_dir;
     let mut dirs = vec![common.clone()];
     dirs.extend(paw_host::git::find_admin_dir(common, &context.top));
-    let info = dirs.iter().flat_map(|dir| fs::read_dir(dir.join("info")).into_iter().flatten().flatten());
-    let info: Vec<PathBuf> = info.map(|entry| entry.path()).collect();
-    for file in dirs.iter().flat_map(|dir| GIT_FILES.map(|name| dir.join(name))).chain(info) {
+    for file in dirs.iter().flat_map(|dir| GIT_FILES.map(|name| dir.join(name))) {
         add_file(&mut found, shown(&file, common), &file);
     }
     let configured = config.get("core.hookspath").into_iter().flatten().map(|path| context.top.join(path));
@@ -119,8 +125,10 @@ fn add_file(found: &mut BTreeMap<String, u64>, name: String, file: &Path) {
     let Ok(metadata) = fs::metadata(file) else { return };
     let small = metadata.is_file() && metadata.len() < 1 << 20;
     let content = if small { fs::read(file).ok() } else { None };
-    let seen = match content {
-        Some(bytes) => digest(&(metadata.permissions().mode(), without_own_rules(&bytes))),
+    let seen = match content.as_deref().map(without_own_rules) {
+        // A file with nothing but our own rules may have been created by another run.
+        Some(rules) if rules.is_empty() => return,
+        Some(rules) => digest(&(metadata.permissions().mode(), rules)),
         None => digest(&(metadata.ino(), metadata.ctime(), metadata.ctime_nsec())),
     };
     found.insert(name, seen);
@@ -143,6 +151,20 @@ fn digest(value: &impl Hash) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn exclude_file_with_own_rules_only_counts_as_missing() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("exclude");
+        let seen = |text: &str| {
+            fs::write(&file, text).unwrap();
+            let mut found = BTreeMap::new();
+            add_file(&mut found, "exclude".to_owned(), &file);
+            found
+        };
+        assert!(seen("# git-paw\n/.taskmaster/state.json\n").is_empty());
+        assert_ne!(seen("conftest.py\n"), seen("other.py\n"));
+    }
 
     #[test]
     fn rules_of_sessions_and_harmless_settings_do_not_count() {
