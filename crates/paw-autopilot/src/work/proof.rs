@@ -11,11 +11,14 @@ mod seed;
 mod test_place;
 mod test_runs;
 
+use std::ffi::OsString;
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
-use paw_host::files::{self, Access, FileError};
+use paw_core::paths::lock_of;
+use paw_host::files::{self, Access, FileError, Lock};
 use paw_host::git::{TreeCheckout, fill_submodules};
 
 pub use seed::Seed;
@@ -37,7 +40,9 @@ impl ProofCheckout {
     /// Creates the checkout of a new run: the last commit and a copy of the ignored files.
     pub(super) fn create(context: &ProjectContext) -> Result<Self, WorkError> {
         let place = place_of(context);
-        prune(&context.data.proofs(), &place);
+        if let Err(error) = prune(&context.data.proofs(), &place) {
+            tracing::warn!(target: "paw::autopilot", "{error}");
+        }
         let mut checkout = Self::at(context, place, Seed::default())?;
         checkout.files.check_out(&context.git.tree_of("HEAD")?, &context.git.line(["rev-parse", "HEAD"])?)?;
         for problem in fill_submodules(&context.top, checkout.files.dir())? {
@@ -58,9 +63,7 @@ impl ProofCheckout {
 
     fn at(context: &ProjectContext, place: PathBuf, seed: Seed) -> Result<Self, WorkError> {
         let dir = place.join(name_of(context));
-        files::create_private_dir(&place)?;
-        let worktree = context.top.as_os_str().as_encoded_bytes();
-        files::write_atomic(&owner_of(&place), worktree, Access::Usual)?;
+        claim(&context.data.proofs(), &place, &context.top)?;
         let files = TreeCheckout::open(&dir, &context.git, &context.repo.common_dir)?;
         let inside = context.project.root.strip_prefix(&context.top).unwrap_or(Path::new(""));
         let root = dir.canonicalize().map_err(FileError::when("find", &dir))?.join(inside);
@@ -107,7 +110,12 @@ impl ProofCheckout {
 
     /// Removes the checkout at the end of a run.
     pub(super) fn remove(context: &ProjectContext) {
-        discard(&place_of(context));
+        let place = place_of(context);
+        if place.exists()
+            && let Err(error) = discard(&context.data.proofs(), vec![place], |_| true)
+        {
+            tracing::warn!(target: "paw::autopilot", "{error}");
+        }
     }
 }
 
@@ -138,24 +146,76 @@ fn owner_of(place: &Path) -> PathBuf {
     place.join("worktree")
 }
 
+/// Creates the directory of a checkout. Under the lock it is never seen without its owner.
+fn claim(all: &Path, place: &Path, worktree: &Path) -> Result<(), FileError> {
+    files::create_private_dir(all)?;
+    let _lock = Lock::wait(&lock_of(all))?;
+    files::create_private_dir(place)?;
+    files::write_atomic(&owner_of(place), worktree.as_os_str().as_encoded_bytes(), Access::Usual)
+}
+
 /// Removes the checkout at `own` and those of worktrees that no longer exist.
-fn prune(all: &Path, own: &Path) {
-    use std::os::unix::ffi::OsStringExt as _;
+fn prune(all: &Path, own: &Path) -> Result<(), FileError> {
+    files::create_private_dir(all)?;
     let places = fs::read_dir(all).into_iter().flatten().flatten().map(|entry| entry.path());
-    for place in places {
-        let owner =
-            fs::read(owner_of(&place)).map(|bytes| PathBuf::from(std::ffi::OsString::from_vec(bytes)));
-        if place == own || !owner.is_ok_and(|owner| owner.exists()) {
-            discard(&place);
+    discard(all, places.collect(), |place| place == own || !has_owner(place))
+}
+
+fn has_owner(place: &Path) -> bool {
+    let owner = fs::read(owner_of(place)).map(OsString::from_vec);
+    owner.is_ok_and(|owner| Path::new(&owner).exists())
+}
+
+/// Removes those of the checkouts that are `unused`. They are moved away under the lock, so that nobody sees half of one.
+fn discard(all: &Path, places: Vec<PathBuf>, unused: impl Fn(&Path) -> bool) -> Result<(), FileError> {
+    let trash = tempfile::tempdir_in(all).map_err(FileError::when("create a directory in", all))?;
+    let lock = Lock::wait(&lock_of(all))?;
+    for (number, place) in places.iter().enumerate() {
+        if place != trash.path() && unused(place) {
+            match fs::rename(place, trash.path().join(number.to_string())) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(FileError::when("remove", place)(error));
+                }
+                _ => {}
+            }
         }
+    }
+    drop(lock);
+    match trash.close() {
+        // Another run may have found it and removed it.
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(FileError::when("remove old checkouts in", all)(error))
+        }
+        _ => Ok(()),
     }
 }
 
-fn discard(place: &Path) {
-    match fs::remove_dir_all(place) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            tracing::warn!(target: "paw::autopilot", "cannot remove {}: {error}", place.display());
-        }
-        _ => {}
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn starting_run_keeps_its_checkout_while_others_start() {
+        let dir = tempfile::tempdir().unwrap();
+        let all = dir.path().join("proofs");
+        thread::scope(|scope| {
+            for name in ["a", "b", "c"] {
+                let (all, worktree) = (&all, dir.path());
+                scope.spawn(move || {
+                    let place = all.join(name);
+                    for _ in 0..50 {
+                        prune(all, &place).unwrap();
+                        claim(all, &place, worktree).unwrap();
+                        assert!(has_owner(&place));
+                    }
+                });
+            }
+        });
+        fs::remove_file(owner_of(&all.join("a"))).unwrap();
+        prune(&all, &all.join("b")).unwrap();
+        let left: Vec<_> = fs::read_dir(&all).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["c"], "the one without an owner and our own are gone");
     }
 }
