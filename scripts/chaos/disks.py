@@ -5,7 +5,6 @@ import random
 import shutil
 import subprocess
 import time
-from pathlib import Path
 
 from kills import START, compare_messages, rescued
 from world import Findings, Skip, World, missing_from, work_of
@@ -119,18 +118,36 @@ def full(outer):
 
 
 def damage(world):
-    """Random bytes in one of our files: no command crashes, and the work stays."""
+    """Random bytes in one of our files, another one each round: no command crashes, `doctor --repair` is a way out, and the
+    work stays."""
     world.make_repo(30)
-    world.configure("[broker]\nenabled = true\n")
+    world.configure("[broker]\nenabled = true\n[logging]\nenabled = true\n")
     world.must(*START, "feat/a")
     world.must("worktree", "create", "feat/x", "--new")
     work = work_of(world.home / "app-x")
     world.must("worktree", "remove", "x", "--force")
     world.must("say", "feedback", "feat-a", "before the damage")
     world.must("stop", "--force")
-    data, paw = world.home / ".local/share/git-paw", world.repo / ".git/paw"
-    ours = [file for top in [data, paw] for file in Path(top).rglob("*") if file.is_file() and file.stat().st_size]
-    file = random.choice(sorted(ours))
+    file = harm(world)
+    found = Findings()
+    for command in ["status", "doctor", "worktree list", "undo", "inbox", "say feedback feat-a after", "start"]:
+        run_with_damage(world, command, file, found)
+    world.paw("stop", "--force")
+    run_with_damage(world, "doctor --repair", file, found)
+    for command in ["status", "start", "say feedback feat-a repaired", "worktree list", "purge --force"]:
+        done = run_with_damage(world, command, file, found)
+        if done.returncode:
+            found.other.append(f"{command} fails after the repair of {file.name}: {done.stderr.strip()[-300:]}")
+    rescued(world, work, found)
+    found.left += world.strays()
+    return found
+
+
+def harm(world):
+    """Truncates a file or changes some of its bytes. Returns the file."""
+    tops = [world.home / ".local/share/git-paw", world.repo / ".git/paw", world.repo / ".git/paw-hooks", world.repo / ".git-paw"]
+    ours = [file for top in tops for file in top.rglob("*") if file.is_file() and file.stat().st_size]
+    file = sorted(ours)[world.number % len(ours)]
     content = bytearray(file.read_bytes())
     if random.random() < 0.3:
         del content[random.randrange(len(content)) :]
@@ -138,14 +155,14 @@ def damage(world):
         for _ in range(random.randrange(1, 200)):
             content[random.randrange(len(content))] = random.randrange(256)
     file.write_bytes(content)
-    found = Findings()
-    commands = ["status", "doctor", "worktree list", "undo", "inbox", "say feedback feat-a after", "start", "purge --force"]
-    for command in commands:
-        done = world.paw(*command.split())
-        if done.returncode in (101, -6, -11) or "panicked" in done.stderr:
-            found.other.append(f"{command} crashed with {file.name} damaged")
-    rescued(world, work, found)
-    return found
+    return file
+
+
+def run_with_damage(world, command, file, found):
+    done = world.paw(*command.split())
+    if done.returncode in (101, -6, -11) or "panicked" in done.stderr:
+        found.other.append(f"{command} crashed with {file.name} damaged: {done.stderr.strip()[-300:]}")
+    return done
 
 
 KINDS = {"power": power, "full": full, "damage": damage}

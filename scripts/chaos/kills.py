@@ -47,7 +47,7 @@ def create(world):
         if world.git("status", "--porcelain", cwd=path):
             found.lost.append("an incomplete worktree is active")
         world.must("worktree", "remove", "x", "--delete-branch")
-    found.left += world.traces()
+    found.left += world.traces() + world.strays()
     return found
 
 
@@ -64,7 +64,7 @@ def remove(world):
             found.lost.append(f"{len(missing)} files of an active worktree")
         world.must("worktree", "remove", "x", "--force", "--delete-branch")
     # A branch without commits of its own may stay if the kill came before its turn.
-    found.left += [trace for trace in world.traces() if trace != "branch feat/x"]
+    found.left += [trace for trace in world.traces() if trace != "branch feat/x"] + world.strays()
     rescued(world, work, found)
     return found
 
@@ -88,6 +88,7 @@ def restore(world):
         found.lost.append("the branch")
     if len(world.json("undo")["rescues"]) != 1:
         found.twice.append("rescues")
+    found.left += world.strays()
     return found
 
 
@@ -130,7 +131,7 @@ def purge_all(world, found):
     done = world.paw("purge", "--force")
     if done.returncode:
         found.other.append(f"purge: {done.stderr.strip()}")
-    found.left += world.traces()
+    found.left += world.traces() + world.strays()
     if world.panes():
         found.left.append(f"panes {world.panes()}")
 
@@ -140,27 +141,31 @@ def publish(world):
     world.make_repo(20)
     world.configure("[broker]\nenabled = true\n")
     world.must(*START, "feat/a,feat/b")
-    found, sent = Findings(), []
+    found, sent, unsure = Findings(), [], []
     world.wait("the broker runs", lambda: (world.repo / ".git/paw/endpoint.json").exists())
     for number in range(30):
         if number == 15:
             kill_session_process(world)
         text = f"message {number} of this round"
-        done = world.paw("say", "feedback", "feat-a", f"{text}.")
-        if done.returncode == 0:
+        words = ["say", "feedback", "feat-a", f"{text}."]
+        if random.random() < 0.2:
+            world.kill_during(*words, within=0.03)
+            unsure.append(text)
+        elif world.paw(*words).returncode == 0:
             sent.append(text)
-    compare_messages(world, sent, found)
+    compare_messages(world, sent, found, unsure)
     world.paw("purge", "--force")
+    found.left += world.strays()
     return found
 
 
-def compare_messages(world, sent, found):
+def compare_messages(world, sent, found, unsure=()):
     log = sqlite3.connect(f"file:{world.repo}/.git/paw/broker.db?mode=ro", uri=True)
     stored = "\n".join(str(row) for row in log.execute("SELECT * FROM message"))
     log.close()
-    for text in sent:
+    for text in [*sent, *unsure]:
         times = stored.count(f"{text}.")
-        if times == 0:
+        if times == 0 and text in sent:
             found.lost.append(text)
         elif times > 1:
             found.twice.append(text)
@@ -194,6 +199,7 @@ def verify(world):
     if world.git("rev-parse", "main") != before:
         found.lost.append("main moved")
     world.paw("purge", "--force")
+    found.left += world.strays()
     return found
 
 
@@ -212,7 +218,7 @@ def merge(world):
         elif times > 1:
             found.twice.append(f"work of {name}")
     world.paw("purge", "--force")
-    found.left += [trace for trace in world.traces(["feat/a", "feat/b"]) if "paw-merge" in trace]
+    found.left += [trace for trace in world.traces(["feat/a", "feat/b"]) if "paw-merge" in trace] + world.strays()
     return found
 
 

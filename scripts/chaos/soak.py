@@ -1,4 +1,8 @@
-"""Eight busy agents for a long time: memory, descriptors, processor time and disk space."""
+"""Eight busy agents for a long time: memory, descriptors, processor time and disk space of git-paw's own processes.
+
+Each agent edits a file a second and prints to its pane; one of them says something every five seconds, and one commits once
+a minute.
+"""
 
 import os
 import shutil
@@ -11,31 +15,51 @@ from world import World
 AGENTS = 8
 EVERY = 5.0
 SERIES = ["memory MiB", "descriptors", "processor %", "scratch MiB", "log MiB"]
+AGENT = "#!/bin/sh\nwhile :; do date; sleep 1; done\n"
 
 
 def run(program, minutes):
     home = Path(tempfile.mkdtemp(prefix="paw-chaos-soak-"))
     world = World(home, program)
+    (home / "bin/claude").write_text(AGENT)
+    samples = []
     try:
-        samples = watch(world, minutes * 60)
+        watch(world, minutes * 60, samples)
+    except KeyboardInterrupt:
+        pass
     finally:
         world.paw("purge", "--force")
         world.end()
     root = Path(__file__).resolve().parent.parent.parent
     (root / "bench/soak.svg").write_text(picture(samples))
+    shutil.rmtree(home, ignore_errors=True)
+    rows = []
     for index, name in enumerate(SERIES):
         values = [sample[index + 1] for sample in samples]
-        print(f"soak       {name:<14} first {values[0]:>8.1f}  most {max(values):>8.1f}  last {values[-1]:>8.1f}")
-    shutil.rmtree(home, ignore_errors=True)
+        # The first tenth is the start; afterwards nothing may grow.
+        early, late = mean(values[len(values) // 10 : len(values) // 5]), mean(values[-len(values) // 10 :])
+        measured = f"{early:.1f} early, {late:.1f} at the end, {mean(values):.1f} on average, at most {max(values):.1f}"
+        budget, met = {
+            "processor %": ("<= 15 on average", mean(values) <= 15),
+            "scratch MiB": ("<= 64", max(values) <= 64),
+            "log MiB": ("", None),
+        }.get(name, ("no growth", late <= 1.1 * early + 4))
+        print(f"soak       {name:<14} {measured}  {budget}")
+        rows.append((f"{name}, {AGENTS} busy agents, {samples[-1][0] / 60:.0f} minutes", measured, budget, met))
+    return rows
 
 
-def watch(world, seconds):
+def mean(values):
+    return sum(values) / max(1, len(values))
+
+
+def watch(world, seconds, samples):
     world.make_repo(2000)
     world.configure("[broker]\nenabled = true\n[logging]\nenabled = true\n")
     names = [f"feat/{number}" for number in range(AGENTS)]
     world.must("start", "--no-supervisor", "--cli", "claude", "--branches", ",".join(names))
     paths = [world.home / f"app-feat-{number}" for number in range(AGENTS)]
-    samples, begin, turn = [], time.monotonic(), 0
+    begin, turn = time.monotonic(), 0
     used, at = processor(world), begin
     while time.monotonic() - begin < seconds:
         # One edit per agent and second; two agents edit the same file.
@@ -49,7 +73,10 @@ def watch(world, seconds):
             share = 100 * (spent - used) / (now - at)
             samples.append((now - begin, *state(world), share, *space(world)))
             used, at = spent, now
-    return samples
+            world.paw("say", "feedback", f"feat-{turn % AGENTS}", f"edit {turn}")
+        if turn % 60 == 0:
+            path = paths[turn // 60 % AGENTS]
+            world.git("commit", "--quiet", "--no-verify", "--all", "-m", f"edit {turn}", cwd=path)
 
 
 def ours(world):
@@ -61,7 +88,7 @@ def ours(world):
                 program = os.readlink(entry / "exe")
             except OSError:
                 continue
-            if program == str(world.program) and f"HOME={world.home}".encode() in environment:
+            if program == str(world.program) and f"HOME={world.home}".encode() in environment.split(b"\0"):
                 yield entry
 
 
@@ -101,7 +128,7 @@ def space(world):
         return total / 2**20
 
     paw = world.repo / ".git/paw"
-    scratch = sum(below(entry) for entry in paw.iterdir() if entry.is_dir() and "scratch" in entry.name)
+    scratch = sum(below(entry) for entry in paw.iterdir() if "radar" in entry.name)
     return scratch, below(paw) - scratch + below(world.repo / ".git-paw")
 
 

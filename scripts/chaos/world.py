@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 FILES = 400
 AGENT = '#!/bin/sh\necho "agent in $PWD"\nexec sleep 100000\n'
@@ -33,8 +34,8 @@ class Findings:
 
 
 class World:
-    def __init__(self, home, program):
-        self.home, self.program, self.repo = home, program, home / "app"
+    def __init__(self, home, program, number=0):
+        self.home, self.program, self.repo, self.number = home, program, home / "app", number
         self.processes = []
         for name in ["bin", "tmux", "tmp", ".config/git-paw"]:
             (home / name).mkdir(parents=True)
@@ -109,18 +110,51 @@ class World:
         return process
 
     def kill_during(self, *args, within):
-        """Starts a command and kills it at a random moment: alone, or with everything it has started."""
+        """Starts a command and kills at a random moment: it alone, everything it has started, or one of its children."""
         process = self.spawn(*args)
         try:
             process.wait(timeout=random.uniform(0, within))
         except subprocess.TimeoutExpired:
             pass
+        victims = [pid for pid in self.of_session(process.pid) if pid != process.pid]
         if process.poll() is None:
-            if random.random() < 0.5:
+            chosen = random.choice(["alone", "all", "child"])
+            if chosen == "child" and victims:
+                kill(random.choice(victims))
+            elif chosen == "all":
                 os.killpg(process.pid, signal.SIGKILL)
             else:
                 process.kill()
-        process.wait()
+        process.wait(timeout=120)
+
+    def of_session(self, session):
+        """Processes of a session, in the sense of setsid."""
+        for entry in processes():
+            try:
+                if int((entry / "stat").read_text().rsplit(")", 1)[1].split()[3]) == session:
+                    yield int(entry.name)
+            except OSError:
+                pass
+
+    def running(self):
+        """Programs that this round has started and that have not ended, tmux apart."""
+        found, home = {}, f"HOME={self.home}".encode()
+        for entry in processes():
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+                if home in (entry / "environ").read_bytes().split(b"\0") and not words[0].startswith(b"tmux"):
+                    found[int(entry.name)] = b" ".join(words).decode(errors="replace").strip()
+            except OSError:
+                pass
+        return found
+
+    def strays(self, seconds=15):
+        """What still runs after everything should have ended."""
+        try:
+            self.wait("every process has ended", lambda: not self.running(), seconds)
+            return []
+        except RuntimeError:
+            return [f"process {line[:120]}" for line in self.running().values()]
 
     def tmux(self, *args):
         return subprocess.run(
@@ -161,6 +195,19 @@ class World:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
         self.tmux("kill-server")
+        for pid in self.running():
+            kill(pid)
+
+
+def processes():
+    return [entry for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+
+
+def kill(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
 
 
 def work_of(directory, number=0):

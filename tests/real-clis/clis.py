@@ -1,6 +1,7 @@
 """What is particular to each CLI: how it finds the model, what spares it its first questions, how one says no to it."""
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ class Cli:
     no = ("Escape",)
     # The dialog it shows for new hooks, and the keys that answer it.
     greeting = None
+    # What its dialog says in a directory that it does not trust, and the keys that answer it.
+    trust = None
     # Whether it reports a rate limit by itself, and whether it continues by itself afterwards.
     tells_limits = False
     retries = False
@@ -31,6 +34,10 @@ class Cli:
         raise NotImplementedError
 
     def seed(self, lab):
+        raise NotImplementedError
+
+    def distrust(self, lab):
+        """Lets it ask again whether it may trust the repository. Seeding it again ends that."""
         raise NotImplementedError
 
     def conversations(self, lab):
@@ -44,6 +51,7 @@ class Cli:
 
 class Claude(Cli):
     tells_limits = True
+    trust = ("Yes, I trust this folder", ("Enter",))
 
     def environment(self, url):
         return {
@@ -66,6 +74,10 @@ class Claude(Cli):
         }
         (lab.home / ".claude.json").write_text(json.dumps(settings))
 
+    def distrust(self, lab):
+        file = lab.home / ".claude.json"
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"projects": {}}))
+
     def conversations(self, lab):
         kept = "".join(letter if letter.isalnum() else "-" for letter in str(lab.worktree))
         return {file.stem for file in (lab.home / ".claude/projects" / kept).glob("*.jsonl")}
@@ -74,6 +86,7 @@ class Claude(Cli):
 class Codex(Cli):
     sandboxed = True
     greeting = ("Hooks need review", ("2", "Enter"))
+    trust = ("Trust and continue", ("Enter",))
 
     def environment(self, url):
         return {"FAKE_KEY": KEY}
@@ -110,8 +123,19 @@ exclude_tmpdir_env_var = true
 [notice.model_migrations]
 "gpt-5.5" = "gpt-6-sol"
 """
-        (lab.home / ".codex").mkdir()
-        (lab.home / ".codex/config.toml").write_text(config)
+        file = lab.home / ".codex/config.toml"
+        file.parent.mkdir(exist_ok=True)
+        if file.exists():
+            # It keeps there which hooks it was told to trust.
+            config = f'{self.without_projects(file)}\n[projects."{lab.repo.resolve()}"]\ntrust_level = "trusted"\n'
+        file.write_text(config)
+
+    def distrust(self, lab):
+        file = lab.home / ".codex/config.toml"
+        file.write_text(self.without_projects(file))
+
+    def without_projects(self, file):
+        return re.sub(r'(?m)^\[projects\."[^\n]*\n(?:[^\[\n][^\n]*\n|\n)*', "", file.read_text())
 
     def conversations(self, lab):
         begun = (json.loads(file.open().readline()) for file in (lab.home / ".codex/sessions").rglob("*.jsonl"))
@@ -120,19 +144,23 @@ exclude_tmpdir_env_var = true
 
 class Gemini(Cli):
     tells = ()
+    trust = ("Do you trust", ("1",))
 
     def environment(self, url):
         return {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": url}
 
-    def seed(self, lab):
+    def seed(self, lab, asks=False):
         settings = {
-            "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
+            "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": asks}},
             "general": {"enableAutoUpdate": False, "disableAutoUpdate": True, "disableUpdateNag": True},
             "privacy": {"usageStatisticsEnabled": False},
             "ui": {"hideTips": True},
         }
-        (lab.home / ".gemini").mkdir()
+        (lab.home / ".gemini").mkdir(exist_ok=True)
         (lab.home / ".gemini/settings.json").write_text(json.dumps(settings))
+
+    def distrust(self, lab):
+        self.seed(lab, asks=True)
 
     def conversations(self, lab):
         kept = (lab.home / ".gemini/tmp" / lab.worktree.name / "chats").glob("*.jsonl")

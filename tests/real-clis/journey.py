@@ -4,20 +4,19 @@ import json
 import time
 from pathlib import Path
 
+from approvals import APPROVALS
 from checks import Failed, NotOffered, check, expect
 from lab import AGENT, BRANCH
 from model import bash, hold, refuse, say, write
 
 
-def give(lab, job, *steps):
-    """Teaches the model a job and tells the agent to do it."""
-    lab.model.learn(rf"\b{job}\b", *steps)
-    lab.tell(f"Please do {job}.")
+LATE = 95
 
 
 @check("launch in panes")
 def launch(lab):
-    lab.paw("start", "--cli", lab.cli.name, "--branches", BRANCH)
+    lab.model.learn(r"\bjob-start\b", say("job-start is done"))
+    lab.paw("start", "--cli", lab.cli.name, "--branches", BRANCH, "--prompt", "Please do job-start.")
 
     def up():
         seen = lab.ask("status")
@@ -41,6 +40,12 @@ def boot(lab):
     lab.wait_for_state("idle")
 
 
+@check("task given at the start")
+def first_task(lab):
+    lab.wait("the model hears of it", lambda: lab.model.heard(f"You are agent {AGENT}", "Please do job-start."))
+    lab.wait("it is done", lambda: "job-start is done" in lab.screen())
+
+
 @check("hooks, events heard")
 def hooks(lab):
     if not lab.cli.tells:
@@ -54,69 +59,17 @@ def hooks(lab):
 
 @check("working, then done")
 def work(lab):
-    give(lab, "job-slow", hold("slow", say("job-slow is done")))
+    lab.give("job-slow", hold("slow", say("job-slow is done")))
     lab.wait_for_state("working")
     lab.model.open("slow")
     lab.wait_for_state("idle")
     lab.wait("its last words are on the screen", lambda: "job-slow is done" in lab.screen())
 
 
-@check("safe command approved")
-def approve(lab):
-    command = "cargo test"
-    give(lab, "job-safe", bash(command, escalate=True), say("job-safe is done"))
-    lab.wait("the command runs without a question", (lab.worktree / "cargo-ran").exists)
-    lab.wait_for_state("idle")
-    given = [one["verdict"] for one in lab.verdicts(command)]
-    expect(given == ["allow"], f"verdicts on '{command}': {given}")
-    expect(not lab.for_supervisor(command), "the supervisor was asked all the same")
-
-
-@check("unsafe one held, asked once")
-def hold_back(lab):
-    command = "rm -rf build"
-    (lab.worktree / "build").mkdir(exist_ok=True)
-    give(lab, "job-unsafe", bash(command, escalate=True), say("job-unsafe is done"))
-    asked = lambda: lab.for_supervisor(f"[approval] {AGENT}")  # noqa: E731
-    lab.wait_for_state("waiting_approval")
-    known = lab.wait("its prompt is drawn", lambda: (known := lab.state()).get("command") and known)
-    expect(known["command"] == command, f"it is said to ask for {known['command']!r}")
-    expect(known["verdict"] == "ask", f"the verdict is {known['verdict']!r}")
-    lab.wait("the supervisor is asked", lambda: lab.for_supervisor(command))
-    # The monitor looks several more times: each could raise a second question.
-    time.sleep(8)
-    for what, found in (("questions", asked()), ("verdicts", lab.verdicts(command))):
-        expect(len(found) == 1, f"{len(found)} {what} about it: {json.dumps(found)}")
-    expect((lab.worktree / "build").is_dir(), "it was run")
-    expect(lab.state()["state"] == "waiting_approval", "it does not wait any more")
-
-
-@check("denied by a person")
-def deny(lab):
-    expect(lab.state()["state"] == "waiting_approval", "there is nothing to deny")
-    lab.keys(*lab.cli.no)
-    lab.wait_for_state("idle")
-    give(lab, "job-afterwards", say("job-afterwards is done"))
-    lab.wait("it continues with something else", lambda: "job-afterwards is done" in lab.screen())
-    lab.wait_for_state("idle")
-    expect((lab.worktree / "build").is_dir(), "it was run all the same")
-    expect(len(lab.for_supervisor("rm -rf build")) == 1, "the supervisor was asked again")
-
-
-@check("approved by a person")
-def approve_by_hand(lab):
-    (lab.worktree / "build").mkdir(exist_ok=True)
-    give(lab, "job-by-hand", bash("rm -r build", escalate=True), say("job-by-hand is done"))
-    lab.wait_for_state("waiting_approval")
-    lab.wait("git paw sweep approve answers it", lambda: lab.paw("sweep", "approve", AGENT))
-    lab.wait("the command runs", lambda: not (lab.worktree / "build").exists())
-    lab.wait_for_state("idle")
-
-
 @check("reaches the broker")
 def speak(lab):
     text = "the agent speaks"
-    give(lab, "job-say", bash(f"git paw say status working --message '{text}'"), say("job-say is done"))
+    lab.give("job-say", bash(f"git paw say status working --message '{text}'"), say("job-say is done"))
 
     def said():
         lines = (lab.repo / ".git-paw/broker.log").read_text().splitlines()
@@ -129,7 +82,7 @@ def speak(lab):
 @check("writes and commits")
 def commit(lab):
     steps = write("notes.txt", "hello"), bash("git add notes.txt"), bash("git commit --quiet --message agents-work")
-    give(lab, "job-commit", *steps, say("job-commit is done"))
+    lab.give("job-commit", *steps, say("job-commit is done"))
     log = lambda: lab.git("log", "--format=%s", "--max-count=1", BRANCH).strip()  # noqa: E731
     lab.wait("its commit is on the branch", lambda: log() == "agents-work")
     lab.wait_for_state("idle")
@@ -141,7 +94,7 @@ def sandbox(lab):
     if not lab.cli.sandboxed:
         raise NotOffered
     outside = lab.root / "outside"
-    give(lab, "job-outside", bash("touch ../outside"), say("job-outside is done"))
+    lab.give("job-outside", bash("touch ../outside"), say("job-outside is done"))
     lab.wait("it has tried", lambda: "job-outside is done" in lab.screen())
     lab.wait_for_state("idle")
     expect(not outside.exists(), "it has written outside of its worktree")
@@ -151,7 +104,7 @@ def sandbox(lab):
 def stall(lab):
     told = lambda: lab.for_supervisor(f"[stall] {AGENT}")  # noqa: E731
     before = len(told())
-    give(lab, "job-stall", hold("stall", say("job-stall is done")))
+    lab.give("job-stall", hold("stall", say("job-stall is done")))
     lab.wait("the supervisor is told of it", lambda: len(told()) > before)
     expect("without progress" in json.dumps(told()[-1]), f"another stall: {told()[-1]}")
     lab.model.open("stall")
@@ -164,7 +117,7 @@ def limit(lab):
         raise NotOffered
     told = lambda: lab.for_supervisor(f"[stall] {AGENT}: has used up")  # noqa: E731
     refused = refuse("limit", say("job-limit is done"), 429, "This would exceed your rate limit.", retry_after="5")
-    give(lab, "job-limit", refused)
+    lab.give("job-limit", refused)
     lab.wait_for_state("rate_limited")
     lab.wait("the supervisor is told of it", told)
     lab.model.open("limit")
@@ -188,14 +141,14 @@ def pause(lab):
     lab.paw("start")
     lab.wait("the broker runs", lambda: lab.ask("status")["broker"]["running"])
     expect(process() == before, "the CLI was restarted")
-    give(lab, "job-resumed", say("job-resumed is done"))
+    lab.give("job-resumed", say("job-resumed is done"))
     lab.wait("it takes a prompt", lambda: "job-resumed is done" in lab.screen())
     lab.wait_for_state("idle")
 
 
 @check("resumed after kill-server")
 def resume(lab):
-    give(lab, "job-remember-quagga", say("job-remember-quagga is done"))
+    lab.give("job-remember-quagga", say("job-remember-quagga is done"))
     lab.wait("the model hears it", lambda: lab.model.heard("job-remember-quagga"))
     lab.wait_for_state("idle")
     conversations = lab.cli.conversations(lab)
@@ -208,7 +161,7 @@ def resume(lab):
         raise Failed("it asks about hooks that it was told to trust")
     lab.wait("it has been told whatever it forgets", lambda: lab.agent()["prompt"] == "delivered")
     lab.wait_for_state("idle")
-    give(lab, "job-recall", say("job-recall is done"))
+    lab.give("job-recall", say("job-recall is done"))
     lab.wait("the model is reminded of what was before", lambda: lab.model.heard("job-remember-quagga", "job-recall"))
     lab.wait_for_state("idle")
     expect(lab.cli.conversations(lab) == conversations, "it is another conversation")
@@ -249,7 +202,32 @@ def purge(lab):
         raise Failed(f"still running: {'; '.join(living())}") from None
 
 
+@check("late trust dialog")
+def late_trust(lab):
+    if not lab.cli.trust:
+        raise NotOffered
+    shown, keys = lab.cli.trust
+    lab.cli.distrust(lab)
+    lab.model.learn(r"\bjob-late\b", say("job-late is done"))
+    lab.paw("start", "--cli", lab.cli.name, "--branches", BRANCH, "--prompt", "Please do job-late.")
+    panes = [lab.ask("status")["supervisor"]["pane"], lab.agent()["pane"]]
+    for pane in panes:
+        lab.wait(f"'{shown}' in the pane", lambda pane=pane: shown in lab.screen(pane))
+    # Longer than one attempt at a delivery takes.
+    time.sleep(LATE)
+    expect(lab.agent()["prompt"] != "delivered", "the prompt was typed into a dialog")
+    for pane in panes:
+        lab.keys(*keys, pane=pane)
+    lab.wait("the agent's prompt is delivered", lambda: lab.agent()["prompt"] == "delivered")
+    lab.wait("the supervisor's as well", lambda: lab.ask("status")["supervisor"]["prompt"] == "delivered")
+    lab.wait("the model hears of the task", lambda: lab.model.heard(f"You are agent {AGENT}", "Please do job-late."))
+    lab.wait("the task is done", lambda: "job-late is done" in lab.screen())
+    lab.wait_for_state("idle")
+    lab.paw("purge", "--force")
+    lab.cli.seed(lab)
+
+
 JOURNEY = (
-    launch, boot, hooks, work, approve, hold_back, deny, approve_by_hand, speak, commit, sandbox, stall, limit, pause, resume,
-    leave, purge,
+    launch, boot, first_task, hooks, work, *APPROVALS, speak, commit, sandbox, stall, limit, pause, resume, leave, purge,
+    late_trust,
 )  # fmt: skip

@@ -155,6 +155,11 @@ class Lab:
         """As a person does: typed into the agent's pane."""
         self.paw("tell", AGENT, "--now", text)
 
+    def give(self, job, *steps):
+        """Teaches the model a job and tells the agent to do it."""
+        self.model.learn(rf"\b{job}\b", *steps)
+        self.tell(f"Please do {job}.")
+
     def verdicts(self, command):
         return [one for one in self.ask("approvals")["verdicts"] if one["command"] == command]
 

@@ -1,0 +1,118 @@
+"""Prompts that ask whether the agent may do something: answered by rules, by keys and by commands."""
+
+import json
+import time
+
+from checks import check, expect
+from lab import AGENT
+from model import bash, say
+
+NARROW = 40
+
+
+@check("safe command approved")
+def approve(lab):
+    command = "cargo test"
+    lab.give("job-safe", bash(command, escalate=True), say("job-safe is done"))
+    lab.wait("the command runs without a question", (lab.worktree / "cargo-ran").exists)
+    lab.wait_for_state("idle")
+    given = [one["verdict"] for one in lab.verdicts(command)]
+    expect(given == ["allow"], f"verdicts on '{command}': {given}")
+    expect(not lab.for_supervisor(command), "the supervisor was asked all the same")
+
+
+@check("unsafe one held, asked once")
+def hold_back(lab):
+    command = "rm -rf build"
+    (lab.worktree / "build").mkdir(exist_ok=True)
+    lab.give("job-unsafe", bash(command, escalate=True), say("job-unsafe is done"))
+    asked = lambda: lab.for_supervisor(f"[approval] {AGENT}")  # noqa: E731
+    lab.wait_for_state("waiting_approval")
+    known = lab.wait("its prompt is drawn", lambda: (known := lab.state()).get("command") and known)
+    expect(known["command"] == command, f"it is said to ask for {known['command']!r}")
+    expect(known["verdict"] == "ask", f"the verdict is {known['verdict']!r}")
+    lab.wait("the supervisor is asked", lambda: lab.for_supervisor(command))
+    # The monitor looks several more times: each could raise a second question.
+    time.sleep(8)
+    for what, found in (("questions", asked()), ("verdicts", lab.verdicts(command))):
+        expect(len(found) == 1, f"{len(found)} {what} about it: {json.dumps(found)}")
+    expect((lab.worktree / "build").is_dir(), "it was run")
+    expect(lab.state()["state"] == "waiting_approval", "it does not wait any more")
+
+
+@check("denied by a person")
+def deny(lab):
+    expect(lab.state()["state"] == "waiting_approval", "there is nothing to deny")
+    lab.keys(*lab.cli.no)
+    lab.wait_for_state("idle")
+    lab.give("job-afterwards", say("job-afterwards is done"))
+    lab.wait("it continues with something else", lambda: "job-afterwards is done" in lab.screen())
+    lab.wait_for_state("idle")
+    expect((lab.worktree / "build").is_dir(), "it was run all the same")
+    expect(len(lab.for_supervisor("rm -rf build")) == 1, "the supervisor was asked again")
+
+
+@check("approved by a person")
+def approve_by_hand(lab):
+    (lab.worktree / "build").mkdir(exist_ok=True)
+    lab.give("job-by-hand", bash("rm -r build", escalate=True), say("job-by-hand is done"))
+    lab.wait_for_state("waiting_approval")
+    lab.wait("git paw sweep approve answers it", lambda: lab.paw("sweep", "approve", AGENT))
+    lab.wait("the command runs", lambda: not (lab.worktree / "build").exists())
+    lab.wait_for_state("idle")
+
+
+def ask_to_remove(lab, job):
+    """Makes the agent ask whether it may remove a directory. Returns that directory and the command."""
+    directory, command = lab.worktree / "build", "rm -r build"
+    directory.mkdir(exist_ok=True)
+    lab.give(job, bash(command, escalate=True), say(f"{job} is done"))
+    lab.wait_for_state("waiting_approval")
+    return directory, command
+
+
+def verdict_says(lab, command, words):
+    said = [one["reason"] for one in lab.verdicts(command)]
+    expect(any(words in reason for reason in said), f"no verdict says '{words}': {said}")
+
+
+@check("approved by command")
+def approve_by_command(lab):
+    directory, command = ask_to_remove(lab, "job-yes")
+    lab.wait("git paw approve answers it", lambda: lab.paw("approve", AGENT, "--yes"))
+    lab.wait("the command runs", lambda: not directory.exists())
+    lab.wait_for_state("idle")
+    verdict_says(lab, command, "approved by")
+
+
+@check("denied by command")
+def deny_by_command(lab):
+    directory, command = ask_to_remove(lab, "job-no")
+    lab.wait("git paw deny answers it", lambda: lab.paw("deny", AGENT))
+    lab.wait_for_state("idle")
+    expect(directory.is_dir(), "it was run all the same")
+    verdict_says(lab, command, "denied by")
+
+
+@check("approvals at 40 columns")
+def narrow(lab):
+    pane = lab.agent()["pane"]
+    width = lambda: int(lab.tmux("display-message", "-p", "-t", pane, "#{pane_width}"))  # noqa: E731
+    beside = str(width() - NARROW - 1)
+    other = lab.tmux("split-window", "-d", "-h", "-l", beside, "-t", pane, "-P", "-F", "#{pane_id}", "sleep 3600").strip()
+    try:
+        expect(width() == NARROW, f"the pane has {width()} columns")
+        directory, _ = ask_to_remove(lab, "job-narrow")
+        lab.wait("git paw approve answers it", lambda: lab.paw("approve", AGENT, "--yes"))
+        lab.wait("the command runs", lambda: not directory.exists())
+        lab.wait_for_state("idle")
+        (lab.worktree / "cargo-ran").unlink(missing_ok=True)
+        lab.give("job-narrow-test", bash("cargo test", escalate=True), say("job-narrow-test is done"))
+        lab.wait("a safe command runs without a question", (lab.worktree / "cargo-ran").exists)
+        lab.wait_for_state("idle")
+        expect(width() == NARROW, f"the pane is left with {width()} columns")
+    finally:
+        lab.tmux("kill-pane", "-t", other)
+
+
+APPROVALS = (approve, hold_back, deny, approve_by_hand, approve_by_command, deny_by_command, narrow)
