@@ -146,7 +146,9 @@ def damage(world):
 def harm(world):
     """Truncates a file or changes some of its bytes. Returns the file."""
     tops = [world.home / ".local/share/git-paw", world.repo / ".git/paw", world.repo / ".git/paw-hooks", world.repo / ".git-paw"]
+    # Not the scratch repository, whose links lead to files of git.
     ours = [file for top in tops for file in top.rglob("*") if file.is_file() and file.stat().st_size]
+    ours = [file for file in ours if not file.is_symlink() and "radar" not in file.parts]
     file = sorted(ours)[world.number % len(ours)]
     content = bytearray(file.read_bytes())
     if random.random() < 0.3:

@@ -143,8 +143,8 @@ def publish(world):
     world.must(*START, "feat/a,feat/b")
     found, sent, unsure = Findings(), [], []
     world.wait("the broker runs", lambda: (world.repo / ".git/paw/endpoint.json").exists())
-    for number in range(30):
-        if number == 15:
+    for number in range(12):
+        if number == 6:
             kill_session_process(world)
         text = f"message {number} of this round"
         words = ["say", "feedback", "feat-a", f"{text}."]

@@ -3,7 +3,7 @@
 import json
 import time
 
-from checks import check, expect
+from checks import Failed, check, expect
 from lab import AGENT
 from model import bash, say
 
@@ -111,6 +111,9 @@ def narrow(lab):
         lab.wait("a safe command runs without a question", (lab.worktree / "cargo-ran").exists)
         lab.wait_for_state("idle")
         expect(width() == NARROW, f"the pane is left with {width()} columns")
+    except Failed:
+        lab.keep_evidence("approvals at 40 columns, while narrow")
+        raise
     finally:
         lab.tmux("kill-pane", "-t", other)
 

@@ -9,7 +9,6 @@ from checks import Failed, NotOffered, check, expect
 from lab import AGENT, BRANCH
 from model import bash, hold, refuse, say, write
 
-
 LATE = 95
 
 
@@ -115,7 +114,7 @@ def stall(lab):
 def limit(lab):
     if not lab.cli.tells_limits:
         raise NotOffered
-    told = lambda: lab.for_supervisor(f"[stall] {AGENT}: has used up")  # noqa: E731
+    told = lambda: lab.for_supervisor(f"[stall] {AGENT}: rate-limited")  # noqa: E731
     refused = refuse("limit", say("job-limit is done"), 429, "This would exceed your rate limit.", retry_after="5")
     lab.give("job-limit", refused)
     lab.wait_for_state("rate_limited")
@@ -208,6 +207,14 @@ def late_trust(lab):
         raise NotOffered
     shown, keys = lab.cli.trust
     lab.cli.distrust(lab)
+    try:
+        answer_late(lab, shown, keys)
+    finally:
+        lab.paw("purge", "--force")
+        lab.cli.seed(lab)
+
+
+def answer_late(lab, shown, keys):
     lab.model.learn(r"\bjob-late\b", say("job-late is done"))
     lab.paw("start", "--cli", lab.cli.name, "--branches", BRANCH, "--prompt", "Please do job-late.")
     panes = [lab.ask("status")["supervisor"]["pane"], lab.agent()["pane"]]
@@ -218,13 +225,15 @@ def late_trust(lab):
     expect(lab.agent()["prompt"] != "delivered", "the prompt was typed into a dialog")
     for pane in panes:
         lab.keys(*keys, pane=pane)
-    lab.wait("the agent's prompt is delivered", lambda: lab.agent()["prompt"] == "delivered")
-    lab.wait("the supervisor's as well", lambda: lab.ask("status")["supervisor"]["prompt"] == "delivered")
-    lab.wait("the model hears of the task", lambda: lab.model.heard(f"You are agent {AGENT}", "Please do job-late."))
-    lab.wait("the task is done", lambda: "job-late is done" in lab.screen())
-    lab.wait_for_state("idle")
-    lab.paw("purge", "--force")
-    lab.cli.seed(lab)
+    try:
+        lab.wait("the agent's prompt is delivered", lambda: lab.agent()["prompt"] == "delivered")
+        lab.wait("the supervisor's as well", lambda: lab.ask("status")["supervisor"]["prompt"] == "delivered")
+        lab.wait("the model hears of the task", lambda: lab.model.heard(f"You are agent {AGENT}", "Please do job-late."))
+        lab.wait("the task is done", lambda: "job-late is done" in lab.screen())
+        lab.wait_for_state("idle")
+    except Failed:
+        lab.keep_evidence("late trust dialog, before the purge")
+        raise
 
 
 JOURNEY = (

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import sys
 import threading
 import zlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,10 +20,17 @@ def serve(model):
         pass
 
     Handler.model = model
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = Server(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, name="model", daemon=True).start()
     return server
+
+
+class Server(ThreadingHTTPServer):
+    def handle_error(self, request, client_address):
+        """A CLI that is killed leaves its connections open. Everything else is a mistake of ours."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
 
 def wire_of(path):
