@@ -12,5 +12,7 @@ mod install;
 mod script;
 mod signal;
 
-pub use install::{HookError, HookSetup, install, install_all, uninstall, uninstall_all};
+pub use install::{
+    HookError, HookSetup, find_damage, install, install_all, repair, uninstall, uninstall_all,
+};
 pub use signal::CommitSignal;

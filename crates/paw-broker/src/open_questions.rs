@@ -1,6 +1,7 @@
 //! Repeated questions: an agent that asks the same question twice in a row has asked once. Pure.
 //!
-//! Only within a minute, and only until the question is answered, so that no question is lost.
+//! Only within a minute, and only until the question is answered or, for an approval, its prompt is gone, so that no question
+//! is lost.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -22,6 +23,7 @@ pub struct OpenQuestions(HashMap<AgentId, AskedQuestion>);
 #[derive(Debug)]
 struct AskedQuestion {
     text: u64,
+    is_approval: bool,
     at: Timestamp,
     seq: u64,
 }
@@ -42,10 +44,14 @@ impl OpenQuestions {
                 if self.0.len() >= MAX_AGENTS {
                     self.0.clear();
                 }
-                self.0.insert(
-                    question.agent_id.clone(),
-                    AskedQuestion { text: digest(&question.question), at, seq },
-                );
+                let (text, is_approval) = (digest(&question.question), question.is_approval());
+                self.0.insert(question.agent_id.clone(), AskedQuestion { text, is_approval, at, seq });
+            }
+            // The prompt was answered in the pane. The next one may be about the same command.
+            Message::Status(status) if status.is_past_approval() => {
+                if self.0.get(&status.agent_id).is_some_and(|asked| asked.is_approval) {
+                    self.0.remove(&status.agent_id);
+                }
             }
             Message::Answer(answer) => _ = self.0.remove(&answer.agent_id),
             Message::Feedback(feedback) => _ = self.0.remove(&feedback.agent_id),
@@ -63,7 +69,7 @@ fn digest(text: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{AnswerMessage, QuestionMessage};
+    use crate::message::{AnswerMessage, QuestionMessage, StatusMessage};
 
     fn question(agent: &str, text: &str) -> Message {
         QuestionMessage::new(AgentId::new(agent).unwrap(), text).into()
@@ -90,5 +96,27 @@ mod tests {
         let id = |text: &str| AgentId::new(text).unwrap();
         open.apply(&AnswerMessage::new(id("a"), id("operator"), "because").into(), at(1), 8);
         assert_eq!(open.find_repeated(&question("a", "why?"), at(2)), None);
+    }
+    #[test]
+    fn an_approval_for_the_same_command_is_asked_again_once_the_first_prompt_is_gone() {
+        let mut open = OpenQuestions::default();
+        let status = |phase: &str| {
+            let mut status = StatusMessage::new(AgentId::new("a").unwrap(), "working");
+            status.phase = Some(phase.to_owned());
+            Message::from(status)
+        };
+        let approval = question("a", "[approval] a wants: make deploy");
+        open.apply(&approval, at(0), 7);
+        open.apply(&status("waiting_approval"), at(1), 8);
+        assert_eq!(open.find_repeated(&approval, at(2)), Some(7), "the prompt is still shown");
+        open.apply(&status("working"), at(3), 9);
+        assert_eq!(open.find_repeated(&approval, at(4)), None);
+        open.apply(&question("a", "why?"), at(5), 10);
+        open.apply(&status("working"), at(6), 11);
+        assert_eq!(
+            open.find_repeated(&question("a", "why?"), at(7)),
+            Some(10),
+            "other questions wait for an answer"
+        );
     }
 }

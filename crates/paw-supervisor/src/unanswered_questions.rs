@@ -10,8 +10,6 @@ use paw_core::text::{self, plural};
 /// Prefix of a pending approval. It is answered in the pane, not by a message.
 const APPROVAL: &str = "[approval]";
 const DIRECTIVE: &str = "[directive]";
-/// The phase of an agent that waits for an approval.
-const WAITING_APPROVAL: &str = "waiting_approval";
 /// The most open questions kept; the oldest is dropped.
 const MOST: usize = 256;
 /// The longest excerpt of a question in a reminder.
@@ -59,7 +57,7 @@ impl UnansweredQuestions {
             }
             Message::Verified(verified) => self.settle(&verified.agent_id, |_| true),
             Message::Status(status) if status.status == "done" => self.settle(&status.agent_id, |_| true),
-            Message::Status(status) if status.phase.as_deref().is_some_and(|now| now != WAITING_APPROVAL) => {
+            Message::Status(status) if status.is_past_approval() => {
                 self.settle(&status.agent_id, |one| one.text.starts_with(APPROVAL));
             }
             _ => {}

@@ -10,7 +10,7 @@ use paw_core::paths::AGENT_FILE;
 use paw_core::paths::BRANCH_FILE;
 use paw_core::paths::PawDir;
 use paw_core::{AgentId, BranchName, Diagnostic, ErrorCode, ErrorReport};
-use paw_host::files::{Access, FileError, load_text, write_atomic};
+use paw_host::files::{Access, FileError, write_atomic};
 use paw_host::git::{Git, GitError, Repo, find_admin_dir};
 
 use super::script::{ALWAYS, FREQUENT, script};
@@ -63,6 +63,12 @@ impl HookPaths {
 
     fn config(&self) -> PathBuf {
         self.common_dir.join("config")
+    }
+
+    /// The included settings.
+    fn settings(&self) -> String {
+        let hooks = self.dir.hook_scripts().display().to_string();
+        format!("[core]\n\thooksPath = \"{}\"\n", hooks.replace('\\', r"\\").replace('"', r#"\""#))
     }
 
     /// The include condition that matches every linked worktree of this repository. A backslash escapes the pattern
@@ -135,14 +141,23 @@ fn find_frequent_hooks(git: &Git, paths: &HookPaths) -> Result<Vec<&'static str>
     Ok(FREQUENT.into_iter().filter(|name| dir.join(name).is_file()).collect())
 }
 
+/// Whether the included settings are damaged. Git would then fail in every agent's worktree.
+pub fn find_damage(common_dir: &Path) -> Option<PathBuf> {
+    let paths = HookPaths::of(common_dir);
+    let file = paths.dir.hooks_config();
+    let found = fs::read(&file).ok()?;
+    (found != paths.settings().as_bytes()).then_some(file)
+}
+
+/// Writes the included settings again.
+pub fn repair(common_dir: &Path) -> Result<(), HookError> {
+    let paths = HookPaths::of(common_dir);
+    Ok(write_atomic(&paths.dir.hooks_config(), paths.settings().as_bytes(), Access::Usual)?)
+}
+
 fn include(git: &Git, paths: &HookPaths) -> Result<(), HookError> {
-    let include = paths.dir.hooks_config();
-    let hooks = paths.dir.hook_scripts().display().to_string();
-    if load_text(&include)?.is_none() {
-        write_atomic(&include, b"", Access::Usual)?;
-    }
-    let file = include.display().to_string();
-    git.run(["config", "--file", &file, "core.hooksPath", &hooks])?;
+    write_atomic(&paths.dir.hooks_config(), paths.settings().as_bytes(), Access::Usual)?;
+    let file = paths.dir.hooks_config().display().to_string();
     let config = paths.config().display().to_string();
     let condition = paths.condition();
     if git.find(["config", "--file", &config, "--get", &condition])?.as_deref() == Some(&file) {
@@ -151,8 +166,7 @@ fn include(git: &Git, paths: &HookPaths) -> Result<(), HookError> {
     let before = read(&paths.config())?;
     change_config(git, ["config", "--file", &config, &condition, &file])?;
     // A configuration may contain a password and be private.
-    write_atomic(&paths.dir.kept_config("before"), &before, Access::Private)?;
-    write_atomic(&paths.dir.kept_config("after"), &read(&paths.config())?, Access::Private)?;
+    write_atomic(&paths.dir.kept_config(), &before, Access::Private)?;
     Ok(())
 }
 
@@ -190,15 +204,15 @@ pub fn uninstall_all(common_dir: &Path) -> Result<(), HookError> {
     let (config, condition) = (paths.config().display().to_string(), paths.condition());
     if git.find(["config", "--file", &config, "--get", &condition])?.is_some() {
         let now = read(&paths.config())?;
-        if Some(now) == read_kept(&paths, "after")
-            && let Some(before) = read_kept(&paths, "before")
+        if let Some(before) =
+            fs::read(paths.dir.kept_config()).ok().filter(|before| is_without_include(before, &now))
         {
             write_atomic(&paths.config(), &before, Access::Usual)?;
         } else {
             change_config(&git, ["config", "--file", &config, "--unset-all", &condition])?;
         }
     }
-    for file in [paths.dir.hooks_config(), paths.dir.kept_config("before"), paths.dir.kept_config("after")] {
+    for file in [paths.dir.hooks_config(), paths.dir.kept_config()] {
         remove(&file)?;
     }
     match fs::remove_dir_all(paths.dir.hook_scripts()) {
@@ -221,8 +235,13 @@ fn read(path: &Path) -> Result<Vec<u8>, FileError> {
     fs::read(path).map_err(|source| FileError { action: "read", path: path.to_path_buf(), source })
 }
 
-fn read_kept(paths: &HookPaths, when: &str) -> Option<Vec<u8>> {
-    fs::read(paths.dir.kept_config(when)).ok()
+/// Whether the kept configuration is the present one without the section that git appended for us. A damaged copy, or one that
+/// misses later changes, must not replace the user's settings.
+fn is_without_include(before: &[u8], now: &[u8]) -> bool {
+    let Some(added) = now.strip_prefix(before) else { return false };
+    let added = String::from_utf8_lossy(added);
+    let lines: Vec<_> = added.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    matches!(lines[..], [section, path] if section.starts_with("[includeIf ") && path.starts_with("path = "))
 }
 
 fn remove(path: &Path) -> Result<(), FileError> {

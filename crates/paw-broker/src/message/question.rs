@@ -16,6 +16,11 @@ impl QuestionMessage {
     pub fn new(agent_id: AgentId, question: impl Into<String>) -> Self {
         Self { agent_id, question: question.into(), extra: Extra::default() }
     }
+
+    /// Whether it is about a prompt, which is answered in the pane of the agent and not by a message.
+    pub fn is_approval(&self) -> bool {
+        self.question.starts_with("[approval]")
+    }
 }
 
 impl MessageType for QuestionMessage {

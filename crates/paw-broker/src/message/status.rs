@@ -36,6 +36,11 @@ impl StatusMessage {
         }
     }
 
+    /// Whether the agent has left the approval prompt that it showed before.
+    pub fn is_past_approval(&self) -> bool {
+        self.phase.as_deref().is_some_and(|phase| phase != "waiting_approval")
+    }
+
     /// The modified files, empty if none are mentioned.
     pub fn files(&self) -> &[String] {
         self.modified_files.as_deref().unwrap_or_default()

@@ -5,7 +5,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use paw_broker::Message;
-use paw_broker::hooks::{CommitSignal, HookError, HookSetup, install, uninstall, uninstall_all};
+use paw_broker::hooks::{
+    CommitSignal, HookError, HookSetup, find_damage, install, repair, uninstall, uninstall_all,
+};
 use paw_core::{AgentId, BranchName};
 use paw_testkit::{RunOutput, Sandbox, TestRepo, git, wait_until};
 
@@ -250,15 +252,13 @@ fn a_commit_on_another_branch_is_refused_only_with_a_guard() {
 }
 
 #[test]
-fn a_private_configuration_and_its_copies_stay_private() {
+fn a_private_configuration_and_its_copy_stay_private() {
     let hooked = Hooked::new("feat/x");
     let config = hooked.common_dir().join("config");
     fs::set_permissions(&config, fs::Permissions::from_mode(0o600)).unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     install(&hooked.setup()).unwrap();
-    for copy in ["before", "after"] {
-        assert_eq!(mode(&hooked.common_dir().join(format!("paw-hooks/config.{copy}"))), 0o600, "{copy}");
-    }
+    assert_eq!(mode(&hooked.common_dir().join("paw-hooks/config.before")), 0o600);
     uninstall(&hooked.common_dir(), &hooked.tree).unwrap();
     assert_eq!(mode(&config), 0o600);
 }
@@ -285,6 +285,41 @@ fn uninstall_restores_the_configuration_byte_for_byte() {
     assert_eq!(hooked.commit(&hooked.tree, &["-m", "after"]).code, 0);
     assert!(hooked.calls().is_empty());
     uninstall_all(&hooked.common_dir()).unwrap();
+}
+
+#[test]
+fn damaged_hook_settings_are_found_and_written_again() {
+    let hooked = Hooked::new("feat/x");
+    assert_eq!(find_damage(&hooked.common_dir()), None, "nothing is installed");
+    install(&hooked.setup()).unwrap();
+    assert_eq!(find_damage(&hooked.common_dir()), None);
+    let settings = hooked.common_dir().join("paw-hooks/hooks.gitconfig");
+    fs::write(&settings, b"[co\x80re\n").unwrap();
+    assert_ne!(hooked.commit(&hooked.tree, &["-m", "broken"]).code, 0);
+    assert!(find_damage(&hooked.common_dir()).is_some());
+    repair(&hooked.common_dir()).unwrap();
+    assert_eq!(find_damage(&hooked.common_dir()), None);
+    assert_eq!(hooked.commit(&hooked.tree, &["-m", "works"]).code, 0);
+    let _ = hooked.wait_for_signal(1);
+}
+
+#[test]
+fn uninstall_never_writes_a_damaged_copy_of_the_configuration() {
+    let damages: [fn(&mut Vec<u8>); 2] = [|kept| kept.truncate(kept.len() / 2), |kept| kept[3] = b'#'];
+    for damage in damages {
+        let hooked = Hooked::new("feat/x");
+        install(&hooked.setup()).unwrap();
+        let config = hooked.common_dir().join("config");
+        let ours = fs::read_to_string(&config).unwrap();
+        let kept = hooked.common_dir().join("paw-hooks/config.before");
+        let mut bytes = fs::read(&kept).unwrap();
+        let before = String::from_utf8(bytes.clone()).unwrap();
+        assert!(ours.starts_with(&before) && ours != before, "{ours}");
+        damage(&mut bytes);
+        fs::write(&kept, bytes).unwrap();
+        uninstall_all(&hooked.common_dir()).unwrap();
+        assert_eq!(fs::read_to_string(&config).unwrap().trim_end(), before.trim_end());
+    }
 }
 
 #[test]

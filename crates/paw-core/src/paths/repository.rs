@@ -145,9 +145,9 @@ impl PawDir {
         self.hooks().join("hooks.gitconfig")
     }
 
-    /// The repository's git configuration `before` and `after` our line was added.
-    pub fn kept_config(&self, when: &str) -> PathBuf {
-        self.hooks().join(format!("config.{when}"))
+    /// The repository's git configuration before our line was added.
+    pub fn kept_config(&self) -> PathBuf {
+        self.hooks().join("config.before")
     }
 
     /// A plugin of an AI CLI.

@@ -15,6 +15,8 @@ struct HandledPrompt {
     what: String,
     since: Timestamp,
     done: PromptHandling,
+    /// A hook reported it, and not only the screen.
+    by_hook: bool,
 }
 
 /// How a prompt was handled.
@@ -51,8 +53,20 @@ impl CurrentPrompt {
         }
     }
 
+    /// Whether a request that a hook reports is a new one. Hooks report each request once, so a second report about the same
+    /// command is another request, even if no capture showed the screen in between.
+    pub(super) fn is_new_request(&self, what: &str) -> bool {
+        self.0.as_ref().is_none_or(|handled| handled.what != what || handled.by_hook)
+    }
+
     pub(super) fn set(&mut self, what: &str, done: PromptHandling, now: Timestamp) {
-        self.0 = Some(HandledPrompt { what: what.to_owned(), since: now, done });
+        self.0 = Some(HandledPrompt { what: what.to_owned(), since: now, done, by_hook: false });
+    }
+
+    /// The user was asked about a request that a hook reported.
+    pub(super) fn set_reported(&mut self, what: &str, now: Timestamp) {
+        let done = PromptHandling::Escalated;
+        self.0 = Some(HandledPrompt { what: what.to_owned(), since: now, done, by_hook: true });
     }
 
     /// Forgets the prompt if the screen no longer shows one.
@@ -88,6 +102,17 @@ mod tests {
         assert_eq!(prompt.next_step("ls", at(2)), PromptStep::Nothing);
         prompt.clear_if_stale(at(9));
         assert_eq!(prompt.next_step("ls", at(10)), PromptStep::Judge, "it was asked again");
+    }
+
+    #[test]
+    fn a_second_request_for_the_same_command_is_new_even_if_no_capture_came_between() {
+        let mut prompt = CurrentPrompt::default();
+        assert!(prompt.is_new_request("ls"));
+        prompt.set_reported("ls", at(0));
+        assert_eq!(prompt.next_step("ls", at(1)), PromptStep::Nothing, "the screen shows the same request");
+        assert!(prompt.is_new_request("ls"));
+        prompt.set("ls", PromptHandling::Escalated, at(2));
+        assert!(!prompt.is_new_request("ls"), "a late report of what the screen has shown");
     }
 
     #[test]

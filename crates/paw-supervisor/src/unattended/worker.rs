@@ -100,7 +100,7 @@ impl Worker {
                     self.committed = Some(named.map_or_else(|| format!("#{seq}"), str::to_owned));
                 }
             }
-            Message::Question(asked) if asked.question.starts_with("[approval]") => {
+            Message::Question(asked) if asked.is_approval() => {
                 self.approval = Some(plain(&asked.question));
             }
             Message::Question(asked) => self.questions.push(plain(&asked.question)),

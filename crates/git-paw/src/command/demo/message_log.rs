@@ -67,9 +67,7 @@ pub(super) fn verified(messages: &[StoredMessage], task: DemoTask) -> Option<Log
 /// Whether a question about this command was asked.
 pub(super) fn approval_asked(messages: &[StoredMessage], command: &str) -> bool {
     messages.iter().any(|stored| match &stored.message {
-        Message::Question(asked) => {
-            asked.question.starts_with("[approval]") && asked.question.contains(command)
-        }
+        Message::Question(asked) => asked.is_approval() && asked.question.contains(command),
         _ => false,
     })
 }

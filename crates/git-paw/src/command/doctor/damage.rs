@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use paw_autopilot::artifacts::run_dir;
+use paw_broker::hooks;
 use paw_broker::log::repair as log_repair;
 use paw_core::PawError;
 use paw_core::paths::{CheckoutDir, DataDir, PawDir};
@@ -42,6 +43,9 @@ pub(super) fn check(repo: Option<&Repo>, context: &Context) -> Vec<DoctorCheck> 
     if files::load_text(&dir.operator_token()).is_err() {
         checks.push(damaged(&dir.operator_token(), "it is not text"));
     }
+    if let Some(file) = hooks::find_damage(&repo.common_dir) {
+        checks.push(damaged(&file, "it does not hold our settings; git may fail in agents' worktrees"));
+    }
     let project = repo.worktree.as_ref().unwrap_or(&repo.root);
     checks.extend(run_dir::find_damaged(project).iter().map(|path| damaged(path, "it is not a checkpoint")));
     checks
@@ -56,6 +60,10 @@ pub(super) fn repair(repo: Option<&Repo>, context: &Context) -> Result<(), PawEr
     if files::load_text(&dir.operator_token()).is_err() {
         say_aside(&dir.operator_token(), context)?;
         context.output.say("  a new one is created when the session's process starts")?;
+    }
+    if let Some(file) = hooks::find_damage(&repo.common_dir) {
+        hooks::repair(&repo.common_dir)?;
+        context.output.say(&format!("wrote {} again", file.display()))?;
     }
     repair_log(repo, context)?;
     let project = repo.worktree.as_ref().unwrap_or(&repo.root);

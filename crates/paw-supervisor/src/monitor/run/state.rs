@@ -19,7 +19,6 @@ use super::monitored_agent::MonitoredAgent;
 use super::poll_interval::PollInterval;
 use crate::monitor::agent_tracker::AgentTracker;
 use crate::monitor::panes::{self, PaneList};
-use crate::monitor::prompt::{PromptHandling, PromptStep};
 use crate::monitor::remedy::{self, RemedyTarget};
 use crate::monitor::{messages, verdict};
 use crate::stall::{AgentProgress, StallLimits, StallStep};
@@ -91,9 +90,9 @@ impl MonitorState {
                 let what = verdict::describe(&open.ask);
                 // An old request has been answered by now.
                 let fresh = now.duration_since(note.at).as_secs() < 10;
-                if answers && fresh && agent.prompt.next_step(&what, now) == PromptStep::Judge {
+                if answers && fresh && agent.prompt.is_new_request(&what) {
                     outgoing.push(messages::question(id, &open.ask, &open.reason));
-                    agent.prompt.set(&what, PromptHandling::Escalated, now);
+                    agent.prompt.set_reported(&what, now);
                 }
             }
             agent.update_tokens();
