@@ -196,5 +196,7 @@ class Lab:
 
     def close(self):
         self.model.open_all()
+        # The session's process survives the end of tmux.
+        self.run("git", "paw", "purge", "--force")
         self.run("tmux", "kill-server", limit=30)
         self.server.shutdown()
