@@ -27,6 +27,8 @@ pub(crate) enum Consent {
     Ask,
     /// Never: only earlier approvals count.
     Never,
+    /// A flag would give it, but nothing is to be stored.
+    Assumed,
 }
 
 impl Consent {
@@ -73,6 +75,18 @@ fn warned(followed: TrustedConfig, context: &Context) -> PawConfig {
             .warn(&format!("ignoring this repository's {key}: only your own configuration may set it"));
     }
     config
+}
+
+/// The CLIs of this repository that the user has not approved.
+pub(crate) fn unapproved_clis(
+    layers: &Layers,
+    repo: &Repo,
+    context: &Context,
+) -> Result<Vec<String>, PawError> {
+    match trust::find_agent_request(layers, Gate::is_command)? {
+        Some(request) if !is_approved(&request.subject, repo, context)? => Ok(request.clis()),
+        _ => Ok(Vec::new()),
+    }
 }
 
 pub(crate) const SETUP_QUESTION: &str = "this repository wants to run, in every new worktree:";
@@ -145,6 +159,7 @@ pub(crate) fn consents(
         Consent::Given => true,
         Consent::Ask => may_ask(context) && confirm(subject, wants)?,
         Consent::Never => false,
+        Consent::Assumed => return Ok(true),
     };
     if approved {
         store.approve(&context.approver()?, repo, subject)?;

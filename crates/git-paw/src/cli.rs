@@ -10,6 +10,7 @@ use crate::command::{
     attach::AttachArgs,
     autopilot::{AutopilotArgs, ExecutorPaneArgs},
     commit_signal::CommitSignalArgs,
+    complete::CompleteArgs,
     completions::CompletionsArgs,
     daemon::DaemonArgs,
     dashboard::DashboardArgs,
@@ -22,6 +23,7 @@ use crate::command::{
     help::HelpArgs,
     hook::HookArgs,
     inbox::InboxArgs,
+    init::InitArgs,
     list_clis::ListClisArgs,
     log_pane::LogPaneArgs,
     man::ManArgs,
@@ -53,17 +55,19 @@ use crate::command::{
 
 const QUICK_START: &str = "\
 Quick start:
+  git paw init              configure this repository: AI CLI, test command, messages
   git paw start             start a session: a worktree, a pane and an AI CLI per branch
-  git paw status            show what the session is doing
+  git paw next              go to the agent that has waited longest for you
+  git paw attach AGENT      go to any agent
+  git paw diff AGENT        show what an agent has changed
+  git paw approve AGENT     approve what an agent asks for ('deny' refuses it)
+  git paw add BRANCH        add an agent; --prompt gives it a task
+  git paw merge             merge the branches that pass your tests
+  git paw status            show the session
   git paw pause             detach; the CLIs keep running
   git paw stop              stop the CLIs; keep the worktrees
   git paw purge             remove the session and its worktrees; unsaved work is kept
-  git paw doctor            check git, tmux, AI CLIs and configuration
-  git paw init              write a commented configuration for this repository
-  git paw list-clis         list the AI CLIs found on this machine
-  git paw worktree create   create a worktree for a branch
-  git paw serve             run the message broker and the conflict detector
-  git paw undo              restore work that was kept before a removal
+  git paw doctor            check git, tmux, AI CLIs, gates and configuration
   git paw demo              watch a session in a scratch repository
   git paw help              list all commands and the chapters of the guide";
 
@@ -101,12 +105,7 @@ pub(crate) enum Command {
     Deliver(DeliverArgs),
     #[command(name = "__log-pane", hide = true)]
     LogPane(LogPaneArgs),
-    /// Write a commented configuration and ignore rules for this repository
-    ///
-    /// Creates .git-paw/config.toml with every key, its description and its default, all commented out. If the file
-    /// exists, missing keys are appended as comments and nothing else changes. Running it again changes nothing.
-    #[command(after_help = "Examples:\n  git paw init\n  git paw init && $EDITOR .git-paw/config.toml")]
-    Init,
+    Init(InitArgs),
     ListClis(ListClisArgs),
     AddCli(AddCliArgs),
     RemoveCli(RemoveCliArgs),
@@ -143,6 +142,8 @@ pub(crate) enum Command {
     #[command(hide = true)]
     Hook(HookArgs),
     Completions(CompletionsArgs),
+    #[command(name = "__complete", hide = true)]
+    Complete(CompleteArgs),
     ShellInit(ShellInitArgs),
     Man(ManArgs),
     Demo(DemoArgs),
@@ -201,7 +202,7 @@ impl Cli {
                 | Command::ExecutorPane(_)
                 | Command::RestartAgent(_)
                 | Command::ExecScript(_)
-                | Command::Init
+                | Command::Init(_)
                 | Command::AddCli(_)
                 | Command::RemoveCli(_)
                 | Command::Serve(_)
@@ -211,6 +212,7 @@ impl Cli {
                 | Command::Mcp(_)
                 | Command::Hook(_)
                 | Command::Completions(_)
+                | Command::Complete(_)
                 | Command::ShellInit(_)
                 | Command::Demo(_)
                 | Command::Help(_)
@@ -264,7 +266,7 @@ mod tests {
 
     #[test]
     fn init_parses() {
-        assert!(matches!(command(&["init"]), Command::Init));
+        assert!(matches!(command(&["init"]), Command::Init(_)));
     }
 
     #[test]

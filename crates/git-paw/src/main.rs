@@ -2,6 +2,7 @@
 //!
 //! - `cli`: the commands and their flags
 //! - `command`: one file per command
+//! - `completion`: the words a shell offers
 //! - `session`: finding the repository's session
 //! - `prompt`: questions on the terminal
 //! - `approval`: asking before a repository's own commands run
@@ -12,6 +13,7 @@ mod agent_task;
 mod approval;
 mod cli;
 mod command;
+mod completion;
 mod context;
 mod output;
 mod prompt;

@@ -3,7 +3,8 @@
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 
-use paw_core::{PawError, Receipt};
+use paw_core::receipt::AgentLookupError;
+use paw_core::{BranchName, PawError, Receipt};
 use paw_host::caller::CommandCaller;
 use paw_host::process::{own_program, shell_quote};
 use paw_host::tmux::Tmux;
@@ -32,6 +33,24 @@ impl Context {
             ));
         }
         Ok(session)
+    }
+
+    /// The branch that a person means: an existing one, else that of an agent, by its id or a unique prefix.
+    pub(crate) fn find_meant_branch(&self, name: &str) -> Result<BranchName, PawError> {
+        let branch = BranchName::new(name);
+        if let Ok(branch) = &branch
+            && self.require_repo()?.git().has_ref(&branch.full_ref())?
+        {
+            return Ok(branch.clone());
+        }
+        match self.find_session()?.map(|session| session.receipt) {
+            Some(receipt) => match receipt.find_named(name) {
+                Ok((agent, _)) => Ok(agent.branch.clone()),
+                Err(AgentLookupError::Unknown { .. }) => Ok(branch?),
+                Err(ambiguous) => Err(ambiguous.into()),
+            },
+            None => Ok(branch?),
+        }
     }
 
     /// The settings of the session's long-running process.

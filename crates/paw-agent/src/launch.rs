@@ -30,6 +30,13 @@ impl ApprovalFlags {
     }
 }
 
+/// Whether a CLI works at this level: git paw knows its flags, or they are configured. At the level `auto`, git paw answers its
+/// prompts instead.
+pub fn supports_level(cli: &Cli, config: Option<&CliConfig>, approval: Approval) -> bool {
+    let is_configured = config.and_then(|config| config.approval_args(approval)).is_some();
+    is_configured || approval != Approval::FullAuto || !cli.approval.full_auto.is_empty()
+}
+
 /// The shell line of one agent, without its hooks. Flags from the configuration override those of the descriptor.
 pub fn command_line(cli: &Cli, found: &CliInfo, config: Option<&CliConfig>, approval: Approval) -> String {
     let program = config.map_or(found.binary_name.as_str(), |config| config.command.as_str());

@@ -253,8 +253,13 @@ impl Receipt {
         Ok(receipt)
     }
 
+    /// Other programs look for `broker_enabled`; we read it only in receipts without an address.
     pub fn to_text(&self) -> Result<String, ReceiptError> {
-        let mut text = serde_json::to_string_pretty(self).map_err(ReceiptError::Unwritable)?;
+        let mut value = serde_json::to_value(self).map_err(ReceiptError::Unwritable)?;
+        if self.has_broker() {
+            value["broker_enabled"] = true.into();
+        }
+        let mut text = serde_json::to_string_pretty(&value).map_err(ReceiptError::Unwritable)?;
         text.push('\n');
         Ok(text)
     }

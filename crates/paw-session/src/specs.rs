@@ -6,13 +6,15 @@
 //! - [`find_uncommitted`]: specs that a new worktree would not contain
 //! - [`find_assigned`]: specs that a session's agents work on
 //!
-//! Inside: `folder` reads the files, `text` parses them, and every format has its own file.
+//! Inside: `source` finds the directory and the format, `folder` reads the files, `text` parses them, and every format has
+//! its own file.
 
 mod error;
 mod folder;
 mod markdown;
 mod openspec;
 mod resolve;
+mod source;
 mod speckit;
 mod superpowers;
 mod text;
@@ -71,7 +73,7 @@ pub fn scan(
     format: Option<SpecFormat>,
     prefix: &BranchPrefix,
 ) -> Result<SpecScan, SpecError> {
-    let (format, dir) = choose_source(format, config, |dir| repo_root.join(dir).is_dir());
+    let (format, dir) = source::choose(format, config, repo_root)?;
     let mut folder = Folder::open(repo_root, &dir, format)?;
     let entries = match format {
         SpecFormat::Openspec => openspec::scan(&mut folder, prefix),
@@ -80,21 +82,6 @@ pub fn scan(
         SpecFormat::Superpowers => superpowers::scan(&mut folder),
     }?;
     Ok(SpecScan { entries, warnings: folder.into_warnings(), format, dir })
-}
-
-/// The format and directory of the specs. The command line overrides `[specs]`, which overrides detection. A configured
-/// directory is used for every format.
-fn choose_source(
-    flag: Option<SpecFormat>,
-    config: Option<&SpecsConfig>,
-    is_dir: impl Fn(&Path) -> bool,
-) -> (SpecFormat, PathBuf) {
-    let detect = || {
-        if is_dir(SpecFormat::Speckit.default_dir()) { SpecFormat::Speckit } else { SpecFormat::Openspec }
-    };
-    let format = flag.or(config.map(|config| config.spec_type)).unwrap_or_else(detect);
-    let dir = config.and_then(|config| config.dir.clone()).unwrap_or_else(|| format.default_dir().into());
-    (format, dir)
 }
 
 /// The specs of a session's agents, except for deleted ones.
@@ -106,45 +93,4 @@ pub fn find_assigned(receipt: &Receipt, repo_root: &Path, config: &PawConfig) ->
     }
     let scan = scan(repo_root, config.specs.as_ref(), None, &config.branch_prefix());
     scan.map(|scan| scan.entries.into_iter().filter(is_assigned).collect()).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn chosen(
-        flag: Option<SpecFormat>,
-        config: Option<(&str, Option<&str>)>,
-        speckit: bool,
-    ) -> (String, String) {
-        let config = config.map(|(kind, dir)| SpecsConfig {
-            spec_type: *SpecFormat::ALL.iter().find(|format| format.as_str() == kind).unwrap(),
-            dir: dir.map(Into::into),
-        });
-        let (format, dir) =
-            choose_source(flag, config.as_ref(), |dir| speckit && dir == Path::new(".specify/specs"));
-        (format.to_string(), dir.display().to_string())
-    }
-
-    fn is(format: &str, dir: &str) -> (String, String) {
-        (format.to_owned(), dir.to_owned())
-    }
-
-    #[test]
-    fn spec_format_comes_from_the_flag_then_the_configuration_then_detection() {
-        let flag = Some(SpecFormat::Markdown);
-        let config = Some(("openspec", None));
-        assert_eq!(chosen(flag, config, true), is("markdown", "specs"));
-        assert_eq!(chosen(None, config, true), is("openspec", "specs"));
-        assert_eq!(chosen(None, None, true), is("speckit", ".specify/specs"));
-        assert_eq!(chosen(None, None, false), is("openspec", "specs"));
-        assert_eq!(chosen(Some(SpecFormat::Speckit), None, false), is("speckit", ".specify/specs"));
-    }
-
-    #[test]
-    fn configured_spec_directory_is_used_for_every_format() {
-        let config = Some(("openspec", Some("work/changes")));
-        assert_eq!(chosen(None, config, true), is("openspec", "work/changes"));
-        assert_eq!(chosen(Some(SpecFormat::Speckit), config, true), is("speckit", "work/changes"));
-    }
 }

@@ -32,6 +32,15 @@ impl TrustRequest {
         (!keys.is_empty()).then_some(Self { question, subject, keys })
     }
 
+    /// The names of the CLIs in it.
+    pub fn clis(&self) -> Vec<String> {
+        let name = |key: &String| Some(key.strip_prefix("clis.")?.rsplit_once('.')?.0.to_owned());
+        let mut names: Vec<_> = self.keys.iter().filter_map(name).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
     fn covers(&self, item: &TrustItem) -> bool {
         self.keys.contains(&item.key)
     }

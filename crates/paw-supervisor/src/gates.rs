@@ -26,6 +26,7 @@ mod report;
 mod repository_watch;
 mod run;
 mod stop;
+mod suggest;
 mod verify;
 
 pub use checkout::GateCheckouts;
@@ -39,4 +40,5 @@ pub(crate) use repository_watch::MERGE_REFLOG;
 pub(crate) use run::GateRunner;
 pub use run::TestedCommit;
 pub use stop::StopRequest;
+pub use suggest::find_test_command;
 pub use verify::{GateError, GateRequest, verify};

@@ -13,7 +13,7 @@ use std::thread;
 
 use paw_core::BranchName;
 use paw_core::config::{Layer, PawConfig};
-use paw_host::git::{self, BranchSource, BranchState, Git, GitError, Repo};
+use paw_host::git::{self, BranchSource, BranchState, Git, GitError, RebaseOutcome, Repo};
 use paw_host::locks::WorktreesLock;
 use paw_host::trust::{TrustError, TrustStore};
 
@@ -344,15 +344,15 @@ pub(crate) fn rebase(
     }
     let forward = git.is_ancestor(&branch.full_ref(), &onto.full_ref())?;
     let kept = if forward { None } else { Some(rescue::store_tip(repo, branch, "before rebase")?) };
-    match git.rebase_onto(onto) {
-        Ok(()) => Ok(kept
+    match git.rebase_onto(onto)? {
+        RebaseOutcome::Done => Ok(kept
             .map(|kept| format!("rebased {branch} onto {onto}; the old tip is kept as {}", kept.reference))),
-        Err(error) => {
+        RebaseOutcome::Failed { output, conflicts } => {
             // The failed rebase left the branch unchanged, so the rescue is not needed.
             if let Some(kept) = kept {
                 let _ = rescue::forget(repo, &kept.id);
             }
-            Err(WorktreeError::RebaseFailed { stderr: git_stderr(error) })
+            Err(WorktreeError::RebaseFailed { stderr: output, files: conflicts })
         }
     }
 }

@@ -55,13 +55,17 @@ pub enum WorktreeError {
     #[error("Git worktree removal failed: {}", .stderr.trim())]
     RemovalFailed { stderr: String },
     #[error("rebase onto main failed: {}", .stderr.trim())]
-    RebaseFailed { stderr: String },
+    RebaseFailed { stderr: String, files: Vec<PathBuf> },
     #[error("Worktree '{0}' does not exist")]
     Unknown(String),
     #[error("Worktree '{name}' does not exist in this repository")]
     InOtherRepository { name: String, ids: Vec<WorktreeId> },
     #[error("Worktree name '{name}' is ambiguous: {}", joined(.ids))]
     Ambiguous { name: String, ids: Vec<WorktreeId> },
+    #[error("'{name}' matches several worktrees: {}", matches.join(", "))]
+    AmbiguousPrefix { name: String, matches: Vec<String> },
+    #[error("there is no previous worktree to switch to")]
+    NoPrevious,
     #[error("Worktree directory no longer exists")]
     DirectoryMissing { path: PathBuf },
     #[error("Worktree is broken: {problem}")]
@@ -109,10 +113,12 @@ impl WorktreeError {
             | Self::NoRepositoryPath
             | Self::NotARepository(_)
             | Self::NotAWorktree(_)
-            | Self::Ambiguous { .. } => ErrorCode::InvalidArgument,
+            | Self::Ambiguous { .. }
+            | Self::AmbiguousPrefix { .. } => ErrorCode::InvalidArgument,
             Self::RepositoryMissing(_)
             | Self::BranchMissing(_)
             | Self::Unknown(_)
+            | Self::NoPrevious
             | Self::InOtherRepository { .. }
             | Self::UnknownConversation(_) => ErrorCode::NotFound,
             Self::BranchExists(_)
@@ -158,6 +164,17 @@ impl WorktreeError {
                 format!("another repository has a worktree with this name; use its id: {}", joined(ids))
             }
             Self::Ambiguous { .. } => "use one of these ids".to_owned(),
+            Self::AmbiguousPrefix { .. } => "type more of the name".to_owned(),
+            Self::NoPrevious => "name one: 'git paw worktree list' lists them".to_owned(),
+            Self::PathExists(_) => {
+                "choose another directory with --path DIR, or another name with --name NAME".to_owned()
+            }
+            Self::RebaseFailed { files, .. } if !files.is_empty() => format!(
+                "these files conflict: {}; rebase the branch yourself, or use --no-rebase",
+                first_paths(files)
+            ),
+            Self::RebaseFailed { .. } => "rebase the branch yourself, or use --no-rebase".to_owned(),
+            Self::BranchCheckedOut { .. } => "use another branch, or work in that directory".to_owned(),
             Self::Dirty { .. } => {
                 "commit them, or use --force (they are stored for 'git paw undo')".to_owned()
             }
@@ -191,10 +208,11 @@ impl WorktreeError {
             Self::DiskFull { required_bytes, available_bytes } => {
                 json!({ "required_bytes": required_bytes, "available_bytes": available_bytes })
             }
-            Self::CreationFailed { stderr }
-            | Self::RemovalFailed { stderr }
-            | Self::RebaseFailed { stderr } => {
+            Self::CreationFailed { stderr } | Self::RemovalFailed { stderr } => {
                 json!({ "stderr": stderr.trim() })
+            }
+            Self::RebaseFailed { stderr, files } => {
+                json!({ "stderr": stderr.trim(), "files": files.iter().map(shown).collect::<Vec<_>>() })
             }
             Self::BranchCheckedOut { branch, path } => json!({ "branch": branch, "path": shown(path) }),
             Self::PathExists(path)

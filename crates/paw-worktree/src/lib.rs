@@ -5,6 +5,7 @@
 //! - [`create`] and [`check`]: creation, and the checks that run before anything changes
 //! - [`session`]: the worktrees of a session's agents
 //! - [`diff`]: the work in a worktree, uncommitted files included
+//! - [`checkout`]: every checkout of a repository, and the one that a person means by a name
 //! - [`list`], [`switch`], [`remove`], [`adopt`]: the other operations
 //! - [`registry`]: the database of worktrees and their conversations
 //! - [`reconcile`]: directories that disappear and return; `recover`: operations interrupted by a crash;
@@ -16,6 +17,7 @@
 
 pub mod adopt;
 pub mod check;
+pub mod checkout;
 pub mod copy;
 pub mod crash;
 pub mod create;
@@ -37,14 +39,15 @@ pub mod session;
 pub mod setup;
 pub mod switch;
 
+pub use checkout::{Checkout, CheckoutKind, CheckoutState};
 pub use create::{CreateRequest, CreateStep, CreatedWorktree, Preparation, PreparedWorktree};
 pub use diff::{FileChange, FileChangeKind, WorkDiff};
 pub use error::WorktreeError;
 pub use id::{ConversationId, WorktreeId};
-pub use list::{UnmanagedWorktree, WorktreeListing};
+pub use list::{MainCheckout, UnmanagedWorktree, WorktreeListing};
 pub use registry::{Conversation, ConversationStatus, ManagedWorktree, WorktreeStatus};
 pub use remove::{PrunedWorktrees, RemoveOptions, RemovedWorktree};
 pub use run_sandbox::{RunSandbox, RunSandboxError};
 pub use service::Worktrees;
 pub use session::{SessionWorktree, WorktreeCreation};
-pub use switch::SwitchedWorktree;
+pub use switch::{SwitchedCheckout, SwitchedWorktree};

@@ -19,6 +19,16 @@ pub struct WorktreeListing {
     pub worktrees: Vec<ManagedWorktree>,
     /// Created by plain git, in git's order. [`Worktrees::adopt`] registers them.
     pub unmanaged: Vec<UnmanagedWorktree>,
+    /// The main checkout of the repository; `None` for a bare one, and where all repositories are listed.
+    pub main: Option<MainCheckout>,
+}
+
+/// The checkout that the repository itself is in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MainCheckout {
+    pub path: PathBuf,
+    /// None if HEAD is detached.
+    pub branch: Option<BranchName>,
 }
 
 impl WorktreeListing {
@@ -64,7 +74,8 @@ impl Worktrees {
             let part = if common_dir.exists() {
                 self.list_readable(&common_dir, rows)
             } else {
-                WorktreeListing { worktrees: self.mark_without_repository(rows)?, unmanaged: Vec::new() }
+                let worktrees = self.mark_without_repository(rows)?;
+                WorktreeListing { worktrees, ..WorktreeListing::default() }
             };
             listing.worktrees.extend(part.worktrees);
             listing.unmanaged.extend(part.unmanaged);
@@ -78,7 +89,7 @@ impl Worktrees {
         let listed = list_worktrees_with_retry(&Git::at(common_dir), common_dir).map_err(WorktreeError::from);
         listed.and_then(|listed| self.merge(rows.clone(), &listed)).unwrap_or_else(|error| {
             tracing::warn!("cannot read repository {}: {}", common_dir.display(), error.report().message);
-            WorktreeListing { worktrees: rows, unmanaged: Vec::new() }
+            WorktreeListing { worktrees: rows, ..WorktreeListing::default() }
         })
     }
 
@@ -89,12 +100,14 @@ impl Worktrees {
     ) -> Result<WorktreeListing, WorktreeError> {
         let worktrees = self.reconcile_rows(rows, listed)?;
         let Some((main, linked)) = listed.split_first() else {
-            return Ok(WorktreeListing { worktrees, unmanaged: Vec::new() });
+            return Ok(WorktreeListing { worktrees, ..WorktreeListing::default() });
         };
         let ours: HashSet<&OsStr> = worktrees.iter().map(|row| row.path.as_os_str()).collect();
         let unmanaged = linked.iter().filter(|entry| !ours.contains(entry.path.as_os_str()));
         let unmanaged = unmanaged.map(|entry| UnmanagedWorktree::new(entry, &main.path)).collect();
-        Ok(WorktreeListing { worktrees, unmanaged })
+        let main = (main.head != git::Head::Bare)
+            .then(|| MainCheckout { path: main.path.clone(), branch: main.branch().cloned() });
+        Ok(WorktreeListing { worktrees, unmanaged, main })
     }
 }
 

@@ -1,7 +1,14 @@
 //! Finding a worktree by id or name, and switching to it.
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 
+use paw_core::paths::PawDir;
+use paw_host::files::{self, Access};
+
+use crate::checkout::{self, Checkout, CheckoutKind};
 use crate::error::WorktreeError;
 use crate::id::WorktreeId;
 use crate::registry::{ManagedWorktree, WorktreeStatus};
@@ -14,7 +21,58 @@ pub struct SwitchedWorktree {
     pub previous_worktree_id: Option<WorktreeId>,
 }
 
+/// The checkout to switch to, and the managed worktree that was entered before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SwitchedCheckout {
+    pub checkout: Checkout,
+    /// The row of a managed worktree.
+    pub managed: Option<ManagedWorktree>,
+    pub previous_worktree_id: Option<WorktreeId>,
+}
+
+/// What a person types for the checkout they came from.
+const PREVIOUS: &str = "-";
+
 impl Worktrees {
+    /// Switches from the checkout that `from` is in to the one that `name` means: an id, a name, a branch or a unique
+    /// prefix, `main` for the main checkout, `-` for the previous one.
+    pub fn switch_checkout(&self, name: &str, from: &Path) -> Result<SwitchedCheckout, WorktreeError> {
+        let repo = require_repository(from)?;
+        let listing = self.list(Some(from))?;
+        let checkouts = listing.checkouts();
+        let history = PawDir::of(&repo.common_dir).previous_checkout();
+        let found = if name == PREVIOUS {
+            let previous = load_previous(&history).ok_or(WorktreeError::NoPrevious)?;
+            Some(checkouts.iter().find(|one| one.path == previous).ok_or(WorktreeError::NoPrevious)?)
+        } else {
+            checkout::find(name, &checkouts)?
+        };
+        let switched = match found.map(|found| (found, &found.kind)) {
+            Some((found, CheckoutKind::Managed { id, .. })) => {
+                let SwitchedWorktree { worktree, previous_worktree_id } =
+                    self.switch(id.as_str(), Some(from))?;
+                let checkout = Checkout { path: worktree.path.clone(), ..found.clone() };
+                SwitchedCheckout { checkout, managed: Some(worktree), previous_worktree_id }
+            }
+            Some((found, _)) if found.is_present() => {
+                SwitchedCheckout { checkout: found.clone(), managed: None, previous_worktree_id: None }
+            }
+            Some((found, _)) => return Err(WorktreeError::DirectoryMissing { path: found.path.clone() }),
+            // A worktree of another repository.
+            None => {
+                let SwitchedWorktree { worktree, previous_worktree_id } = self.switch(name, Some(from))?;
+                let checkout = Checkout::of(&worktree);
+                SwitchedCheckout { checkout, managed: Some(worktree), previous_worktree_id }
+            }
+        };
+        let here = repo.worktree.as_ref().filter(|here| **here != switched.checkout.path);
+        if let Some(here) = here {
+            // Only `switch -` needs it, and says so without it.
+            let _ = files::write_atomic(&history, here.as_os_str().as_bytes(), Access::Private);
+        }
+        Ok(switched)
+    }
+
     /// Records the switch to this worktree. Its directory must exist.
     pub fn switch(&self, id_or_name: &str, repo: Option<&Path>) -> Result<SwitchedWorktree, WorktreeError> {
         let worktree = self.require_usable(id_or_name, repo)?;
@@ -66,12 +124,22 @@ impl Worktrees {
             return require_one(id_or_name, &found);
         }
         let (here, elsewhere) = split_by_repository(found, repo);
+        if here.is_empty()
+            && let Some(row) = find_here(id_or_name, &rows, repo)?
+        {
+            return Ok(row);
+        }
         if here.is_empty() && !elsewhere.is_empty() {
             let ids = elsewhere.into_iter().map(|row| row.id.clone()).collect();
             return Err(WorktreeError::InOtherRepository { name: id_or_name.to_owned(), ids });
         }
         require_one(id_or_name, &here)
     }
+}
+
+fn load_previous(history: &Path) -> Option<PathBuf> {
+    let path = fs::read(history).ok()?;
+    Some(PathBuf::from(OsStr::from_bytes(&path)))
 }
 
 /// The row with this id, or all rows with this name.
@@ -90,6 +158,18 @@ fn split_by_repository<'a>(
     let repo = repo.and_then(|dir| require_repository(dir).ok());
     let here = repo.map(|repo| repository_path(&repo.common_dir));
     found.into_iter().partition(|row| Some(&row.repo) == here.as_ref())
+}
+
+/// The row of this repository with this branch, or with a name or branch that only it starts with.
+fn find_here(
+    name: &str,
+    rows: &[ManagedWorktree],
+    repo: Option<&Path>,
+) -> Result<Option<ManagedWorktree>, WorktreeError> {
+    let (here, _) = split_by_repository(rows.iter().collect(), repo);
+    let checkouts: Vec<_> = here.iter().map(|row| Checkout::of(row)).collect();
+    let found = checkout::find(name, &checkouts)?;
+    Ok(found.and_then(|found| here.iter().find(|row| row.path == found.path)).map(|row| (*row).clone()))
 }
 
 fn require_one(name: &str, found: &[&ManagedWorktree]) -> Result<ManagedWorktree, WorktreeError> {

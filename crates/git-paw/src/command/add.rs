@@ -34,13 +34,16 @@ pub(crate) struct AddArgs {
     #[arg(required_unless_present = "from_spec", value_name = "BRANCH")]
     branches: Vec<String>,
     /// The agent's CLI [default: the spec's, else the first agent's]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "CLI")]
     cli: Option<String>,
     /// The spec to work on, which also sets the branch
-    #[arg(long, value_name = "NAME", conflicts_with = "branches")]
+    #[arg(long, value_name = "SPEC", conflicts_with = "branches")]
     from_spec: Option<String>,
     #[command(flatten)]
     task: TaskArgs,
+    /// Do not rebase existing branches onto the default branch
+    #[arg(long)]
+    no_rebase: bool,
     /// Approve this repository's own CLIs and commands without asking
     #[arg(long)]
     trust: bool,
@@ -58,19 +61,20 @@ pub(crate) fn run(args: &AddArgs, context: &Context) -> Result<(), PawError> {
     let preparation = approval::preparation(&layers, &config, &session.repo, consent, context)?;
     for request in wanted {
         // The agent before it changed the receipt.
-        add(request, &context.require_session()?, &config, (&preparation, &lock), context)?;
+        let session = context.require_session()?;
+        let plan = make_plan(request, &session, &config, !args.no_rebase, context)?;
+        add(&plan, &session, &config, (&preparation, &lock), context)?;
     }
     Ok(())
 }
 
 fn add(
-    request: AgentRequest,
+    plan: &SessionPlan,
     session: &Session,
     config: &PawConfig,
     (preparation, lock): (&Preparation, &SessionLock),
     context: &Context,
 ) -> Result<(), PawError> {
-    let plan = make_plan(request, session, config, context)?;
     let options =
         LaunchOptions { config, config_dir: context.dirs.config_dir(), preparation, lock, now: clock::now() };
     let worktrees = Worktrees::open(context.dirs.data_dir())?;
@@ -81,7 +85,7 @@ fn add(
         tmux: &session.tmux,
         program: &program,
     };
-    let added = session.add_agent(services, &plan, options, &|_| {})?;
+    let added = session.add_agent(services, plan, options, &|_| {})?;
     for note in &added.notes {
         context.output.warn(note);
     }
@@ -142,6 +146,7 @@ fn make_plan(
     request: AgentRequest,
     session: &Session,
     config: &PawConfig,
+    rebase: bool,
     context: &Context,
 ) -> Result<SessionPlan, PawError> {
     let (repo, receipt) = (&session.repo, &session.receipt);
@@ -153,7 +158,7 @@ fn make_plan(
         agents: vec![request],
         supervisor: receipt.supervisor.as_ref().map(|it| it.cli.clone()).filter(|_| supervised(session)),
         unattended: receipt.unattended,
-        rebase: true,
+        rebase,
     };
     let (worktrees, branches) = (git.worktrees()?, git.local_branches()?);
     // The session may have been started with a different configuration.

@@ -8,30 +8,32 @@ use crate::cli::Cli;
 use crate::context::Context;
 
 /// Print a shell completion script
+///
+/// In bash, zsh and fish, Tab completes commands, options, branches, agents, worktrees, tasks, specs and CLIs, after
+/// `git paw` (with git's own completion) and after `git-paw`. Names with characters that a shell would interpret are not
+/// offered.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw completions bash > ~/.local/share/bash-completion/completions/git-paw
+  eval \"$(git paw completions bash)\"       (in ~/.bashrc)
   git paw completions zsh > ~/.zfunc/_git-paw
   git paw completions fish > ~/.config/fish/completions/git-paw.fish")]
 pub(crate) struct CompletionsArgs {
     pub(crate) shell: Shell,
 }
 
-/// git's own completion calls a function of this name for `git paw <Tab>`.
-const BASH_UNDER_GIT: &str = "
-_git_paw() {
-    COMP_WORDS=(git-paw \"${COMP_WORDS[@]:2}\")
-    COMP_CWORD=$((COMP_CWORD - 1))
-    _git__paw git-paw \"$cur\" \"$prev\"
-}
-";
-
 pub(crate) fn run(args: &CompletionsArgs, context: &Context) -> Result<(), PawError> {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut visible(&Cli::command()), "git-paw", &mut script);
-    if args.shell == Shell::Bash {
-        script.extend_from_slice(BASH_UNDER_GIT.as_bytes());
-    }
+    let script = match args.shell {
+        Shell::Bash => include_bytes!("completions/git-paw.bash").to_vec(),
+        Shell::Zsh => include_bytes!("completions/_git-paw.zsh").to_vec(),
+        Shell::Fish => include_bytes!("completions/git-paw.fish").to_vec(),
+        // These complete commands and options only.
+        other => {
+            let mut script = Vec::new();
+            clap_complete::generate(other, &mut visible(&Cli::command()), "git-paw", &mut script);
+            script
+        }
+    };
     context.output.write(&script)
 }
 

@@ -42,6 +42,11 @@ pub(crate) struct HelpArgs {
     markdown: bool,
 }
 
+/// The chapters of the guide: name and title.
+pub(crate) fn chapters() -> impl Iterator<Item = (&'static str, &'static str)> {
+    topics::ALL.iter().map(|topic| (topic.name, topic.title))
+}
+
 pub(crate) fn run(args: &HelpArgs, context: &Context) -> Result<ExitCode, PawError> {
     if args.words.is_empty() {
         show_command(&[]);

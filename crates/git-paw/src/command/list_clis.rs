@@ -5,6 +5,7 @@ use paw_agent::detect_clis;
 use paw_core::PawError;
 use serde_json::json;
 
+use crate::approval;
 use crate::context::Context;
 
 /// List the available AI CLIs
@@ -17,13 +18,23 @@ pub(crate) struct ListClisArgs {
 }
 
 pub(crate) fn run(context: &Context) -> Result<(), PawError> {
-    let config = context.load_config()?.resolve()?;
-    let found = detect_clis(&config.clis, &context.search_path);
+    let layers = context.load_config()?;
+    let found = detect_clis(&layers.resolve()?.clis, &context.search_path);
+    let unapproved = match context.find_repo()? {
+        Some(repo) => approval::unapproved_clis(&layers, &repo, context)?,
+        None => Vec::new(),
+    };
     for missing in &found.missing {
         context.output.warn(&missing.to_string());
     }
     if context.output.wants_json() {
-        return context.output.document(&json!({"clis": found.clis, "missing": found.missing}));
+        let mut document = json!({"clis": found.clis, "missing": found.missing});
+        for cli in document["clis"].as_array_mut().into_iter().flatten() {
+            if unapproved.iter().any(|name| cli["name"] == name.as_str()) {
+                cli["approved"] = false.into();
+            }
+        }
+        return context.output.document(&document);
     }
     if found.clis.is_empty() {
         context.output.say("no AI coding CLI found on PATH")?;
@@ -32,7 +43,16 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
         );
     }
     let rows = found.clis.into_iter().map(|cli| {
-        [cli.binary_name, cli.display_name, cli.source.to_string(), cli.path.display().to_string()]
+        let is_unapproved = unapproved.contains(&cli.binary_name);
+        let source = if is_unapproved { "not approved".to_owned() } else { cli.source.to_string() };
+        [cli.binary_name, cli.display_name, source, cli.path.display().to_string()]
     });
-    context.output.table(["NAME", "DISPLAY NAME", "SOURCE", "PATH"], rows.collect())
+    context.output.table(["NAME", "DISPLAY NAME", "SOURCE", "PATH"], rows.collect())?;
+    if !unapproved.is_empty() {
+        context.output.note(
+            "CLIs that are not approved come from this repository's configuration; review it, then approve them with \
+             'git paw start --trust'",
+        );
+    }
+    Ok(())
 }

@@ -34,10 +34,10 @@ pub(crate) struct MergeArgs {
     #[arg(long)]
     dry_run: bool,
     /// Merge only these branches or agents, verified or not
-    #[arg(long, value_name = "BRANCH", value_delimiter = ',')]
+    #[arg(long, value_name = "AGENT", value_delimiter = ',')]
     only: Vec<String>,
     /// Same as --only
-    #[arg(value_name = "BRANCH", conflicts_with = "only")]
+    #[arg(value_name = "AGENT", conflicts_with = "only")]
     named: Vec<String>,
     /// Kill a gate after this many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 1800, value_parser = clap::value_parser!(u64).range(1..))]

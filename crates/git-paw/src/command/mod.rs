@@ -7,6 +7,7 @@ pub(crate) mod approve;
 pub(crate) mod attach;
 pub(crate) mod autopilot;
 pub(crate) mod commit_signal;
+pub(crate) mod complete;
 pub(crate) mod completions;
 pub(crate) mod daemon;
 pub(crate) mod dashboard;
@@ -73,7 +74,7 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCod
         Command::LogPane(args) => log_pane::run(&args)?,
         Command::RestartAgent(args) => restart_agent::run(&args, context)?,
         Command::ExecScript(args) => exec_script::run(&args, context)?,
-        Command::Init => init::run(context)?,
+        Command::Init(args) => init::run(&args, context)?,
         Command::ListClis(_) => list_clis::run(context)?,
         Command::AddCli(args) => add_cli::run(&args, context)?,
         Command::RemoveCli(args) => remove_cli::run(&args, context)?,
@@ -106,6 +107,7 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCod
         Command::Man(args) => man::run(&args, context)?,
         Command::Hook(args) => hook::run(&args, context)?,
         Command::Completions(args) => completions::run(&args, context)?,
+        Command::Complete(args) => return complete::run(&args, context),
         Command::ShellInit(args) => shell_init::run(&args, context)?,
         Command::Demo(args) => demo::run(&args, context)?,
         Command::DemoAgent(args) => demo::agent::run(&args, context)?,

@@ -26,7 +26,7 @@ use crate::context::Context;
   git paw replay feat/add-auth --session paw-myproject"
 )]
 pub(crate) struct ReplayArgs {
-    /// The agent's branch, or the name of a log file
+    /// The agent's branch or a unique prefix of it, or the name of a log file
     pub(crate) branch: Option<String>,
     /// List the available logs
     #[arg(long)]

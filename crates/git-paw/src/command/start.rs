@@ -14,9 +14,11 @@ use clap::Args;
 use paw_agent::detect_clis;
 use paw_agent::hooks::HookEnvironment;
 use paw_core::config::PawConfig;
+use paw_core::paths::PawDir;
 use paw_core::{Diagnostic as _, PawError, Receipt};
 use paw_host::clock;
 use paw_host::config::Layers;
+use paw_host::files::{self, Access};
 use paw_host::git::{GitWorktree, Repo};
 use paw_host::locks::SessionLock;
 use paw_host::process::own_program;
@@ -29,6 +31,7 @@ use paw_session::plan::{self, PlanContext, SessionPlan, StartRequest};
 use paw_session::recover::RunningSessions;
 use paw_session::specs::SpecFormat;
 use paw_worktree::Worktrees;
+use serde_json::json;
 
 use crate::agent_task::TaskArgs;
 use crate::approval::{self, Consent};
@@ -52,7 +55,7 @@ use unattended::UnattendedArgs;
   git paw start --unattended --from-all-specs --cli claude --time-limit 2h --merge")]
 pub(crate) struct StartArgs {
     /// CLI for every agent (see git paw list-clis)
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "CLI")]
     cli: Option<String>,
     /// Branches to work on, created if they do not exist; BRANCH=CLI chooses the CLI of one
     #[arg(long, value_name = "BRANCH,…", value_delimiter = ',')]
@@ -66,7 +69,7 @@ pub(crate) struct StartArgs {
     #[arg(long, alias = "from-specs")]
     from_all_specs: bool,
     /// Launch only these specs; without names, choose from a list
-    #[arg(long, value_name = "NAME,…", num_args = 0.., value_delimiter = ',', conflicts_with = "from_all_specs")]
+    #[arg(long, value_name = "SPEC,…", num_args = 0.., value_delimiter = ',', conflicts_with = "from_all_specs")]
     specs: Option<Vec<String>>,
     /// Format of the specs: openspec, markdown, speckit or superpowers
     #[arg(long, value_name = "FORMAT")]
@@ -75,7 +78,7 @@ pub(crate) struct StartArgs {
     #[arg(long)]
     dry_run: bool,
     /// Use the branches and the CLI of this preset in the configuration
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["branches", "specs", "from_all_specs"])]
+    #[arg(long, value_name = "PRESET", conflicts_with_all = ["branches", "specs", "from_all_specs"])]
     preset: Option<String>,
     /// Start a supervisor that watches, verifies and merges the agents
     #[arg(long, conflicts_with = "no_supervisor")]
@@ -113,13 +116,18 @@ struct StartedSession {
     state: StartOutcome,
 }
 
-/// Starts a session, or brings back the existing one. Returns nothing with `--dry-run`, which only prints the plan.
+/// Starts a session, or brings back the existing one. Returns nothing with `--dry-run`, which only prints the plan, and if
+/// there is nothing to do.
 fn begin(args: &StartArgs, context: &Context) -> Result<Option<StartedSession>, PawError> {
     let site = StartContext {
         repo: context.require_repo()?,
         layers: context.load_config()?,
         receipts: Receipts::at(context.dirs.sessions_dir()),
-        consent: if args.dry_run { Consent::Never } else { Consent::of_flag(args.trust) },
+        consent: match (args.dry_run, args.trust) {
+            (true, true) => Consent::Assumed,
+            (true, false) => Consent::Never,
+            (false, trust) => Consent::of_flag(trust),
+        },
     };
     if args.dry_run {
         dry_run::run(args, &site, context)?;
@@ -150,7 +158,10 @@ fn begin(args: &StartArgs, context: &Context) -> Result<Option<StartedSession>, 
                 context,
             )?
         }
-        None => (start_new(args, services, &site, (&running, &lock), context)?, StartOutcome::Launched),
+        None => match start_new(args, services, &site, (&running, &lock), context)? {
+            Some(receipt) => (receipt, StartOutcome::Launched),
+            None => return Ok(None),
+        },
     };
     Ok(Some(StartedSession { tmux, receipt, state }))
 }
@@ -182,9 +193,9 @@ fn start_new(
     site: &StartContext,
     (running, lock): (&RunningSessions, &SessionLock),
     context: &Context,
-) -> Result<Receipt, PawError> {
+) -> Result<Option<Receipt>, PawError> {
     let config = config(args, site, context)?;
-    let plan = make_plan(args, site, &config, running, context)?;
+    let Some(plan) = make_plan(args, site, &config, running, context)? else { return Ok(None) };
     let preparation = approval::preparation(&site.layers, &config, &site.repo, site.consent, context)?;
     let options = LaunchOptions {
         config: &config,
@@ -200,7 +211,22 @@ fn start_new(
     for note in &launched.notes {
         context.output.warn(note);
     }
-    Ok(launched.receipt)
+    mention_messages(&plan, site, context)?;
+    Ok(Some(launched.receipt))
+}
+
+/// Says once per repository that several agents could exchange messages, unless the configuration decides about it.
+fn mention_messages(plan: &SessionPlan, site: &StartContext, context: &Context) -> Result<(), PawError> {
+    let is_decided = site.layers.user.has("broker.enabled") || site.layers.repo.has("broker.enabled");
+    let mark = PawDir::of(&plan.repo.common_dir).messages_mentioned();
+    if plan.agents.len() < 2 || plan.broker.is_some() || is_decided || mark.exists() {
+        return Ok(());
+    }
+    context.output.note(
+        "agents of this session cannot send messages and are not warned about conflicts; set [broker] enabled = true to \
+         change that (mentioned once)",
+    );
+    Ok(files::write_atomic(&mark, b"", Access::Usual)?)
 }
 
 impl StartArgs {
@@ -220,14 +246,14 @@ impl StartArgs {
     }
 }
 
-/// Asks for what the flags do not set, and makes the plan.
+/// Asks for what the flags do not set, and makes the plan. Returns nothing if specs are wanted and none is pending.
 fn make_plan(
     args: &StartArgs,
     site: &StartContext,
     config: &PawConfig,
     running: &RunningSessions,
     context: &Context,
-) -> Result<SessionPlan, PawError> {
+) -> Result<Option<SessionPlan>, PawError> {
     let repo = &site.repo;
     let mut found = detect_clis(&config.clis, &context.search_path);
     if let Some(name) = &args.cli {
@@ -243,14 +269,36 @@ fn make_plan(
     let git = repo.git();
     let (branches, worktrees) = (git.branches()?, git.worktrees()?);
     let own = worktrees.first().filter(|_| !repo.bare).and_then(GitWorktree::branch);
-    let asking = agents::AgentSelection { args, repo, config, clis: &found.clis, branches: &branches, own };
+    let unapproved = approval::unapproved_clis(&site.layers, repo, context)?;
+    let specs = agents::load_specs(args, repo, config, context)?;
+    let mut asking = agents::AgentSelection {
+        args,
+        repo,
+        config,
+        clis: &found.clis,
+        unapproved: &unapproved,
+        branches: &branches,
+        own,
+        specs,
+        picked: Vec::new(),
+    };
     asking.check(context)?;
+    if let Some(reason) = asking.nothing_to_do() {
+        if context.output.wants_json() {
+            context.output.document(&json!({"started": false, "reason": reason}))?;
+        } else {
+            context.output.say(&reason)?;
+        }
+        return Ok(None);
+    }
     if found.clis.is_empty() {
-        return Err(PawError::NoCLIsFound);
+        return Err(asking.explain(PawError::NoCLIsFound));
     }
     let prompter = TerminalPrompter;
     let supervised = !args.unattended.is_wanted() && agents::wants_supervisor(args, config, &prompter)?;
-    let (mut wanted, supervisor) = asking.gather(supervised, &prompter, context)?;
+    asking.offer_specs(&prompter)?;
+    let gathered = asking.gather(supervised, &prompter, context);
+    let (mut wanted, supervisor) = gathered.map_err(|error| asking.explain(error))?;
     let names: Vec<_> = wanted.iter().map(|agent| agent.branch.clone()).collect();
     if let Some(task) = args.task.load(&names, context)? {
         for agent in &mut wanted {
@@ -268,7 +316,8 @@ fn make_plan(
         branches: &git.local_branches()?,
     };
     let taken = |name: &_| running.has_name(name) || listing.has_name(name);
-    Ok(plan::plan(&request, &site, taken, Path::exists)?)
+    let planned = plan::plan(&request, &site, taken, Path::exists).map_err(PawError::from);
+    planned.map(Some).map_err(|error| asking.explain(error))
 }
 
 /// Deletes old logs of earlier sessions. Problems are only warnings.

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use paw_core::PawError;
 use paw_core::error::EXIT_FAILURE;
 use paw_core::text::short_commit;
-use paw_core::{BranchName, PawError};
 use paw_host::clock;
 use paw_supervisor::gates::{self, Gate, GateProof, GateReport, GateRequest, GateStatus, StopRequest};
 use paw_supervisor::merge::{agent_of, members_of};
@@ -34,7 +34,8 @@ use crate::output::{Style, to_json};
   git paw verify feat/auth --rerun
   git paw verify feat/auth --trust --json")]
 pub(crate) struct VerifyArgs {
-    /// The branch to verify
+    /// The agent, by its branch, id or a unique prefix; or any other branch
+    #[arg(value_name = "AGENT|BRANCH")]
     pub(crate) branch: String,
     /// Run only this gate; repeatable
     #[arg(long = "gate", value_name = "GATE", value_parser = PossibleValuesParser::new(Gate::ALL.map(Gate::as_str)))]
@@ -98,7 +99,7 @@ fn prove(
 }
 
 fn gather(args: &VerifyArgs, context: &Context) -> Result<GateRequest, PawError> {
-    let branch = BranchName::new(&args.branch)?;
+    let branch = context.find_meant_branch(&args.branch)?;
     let repo = context.require_repo()?;
     let consent = Consent::of_flag(args.trust);
     let checks = approval::checks(&repo, consent, context)?;

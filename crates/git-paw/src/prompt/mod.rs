@@ -12,7 +12,7 @@ use std::fmt;
 
 use paw_agent::detect::CliInfo;
 use paw_core::{BranchName, PawError, text};
-use paw_session::specs::{self, SpecEntry};
+use paw_session::specs::{self, SpecEntry, SpecScan};
 
 pub(crate) use terminal::TerminalPrompter;
 
@@ -43,6 +43,9 @@ pub(crate) trait Prompter {
     /// Asks yes or no; Enter alone means `default`.
     fn confirm(&self, question: &PromptQuestion<'_>, default: bool) -> Result<bool, PawError>;
 
+    /// Asks for a line, which starts with `text` and may be emptied.
+    fn edit(&self, question: &PromptQuestion<'_>, text: &str) -> Result<String, PawError>;
+
     /// Asks for a line that passes `check`.
     fn write(&self, question: &PromptQuestion<'_>, check: LineCheck) -> Result<String, PawError>;
 
@@ -55,10 +58,33 @@ pub(crate) trait Prompter {
 
     /// Asks for existing branches and for the names of new ones. Without existing branches, only for new ones.
     fn select_branches(&self, branches: &[BranchName]) -> Result<Vec<BranchName>, PawError> {
+        match self.select_work(branches, None)? {
+            SelectedWork::Branches(branches) => Ok(branches),
+            SelectedWork::Specs => Err(PawError::UserCancelled),
+        }
+    }
+
+    /// Like [`Prompter::select_branches`], with a row for pending specs.
+    fn select_work(
+        &self,
+        branches: &[BranchName],
+        specs: Option<&SpecScan>,
+    ) -> Result<SelectedWork, PawError> {
         let question = PromptQuestion { text: "Branches", instead: PICK_BRANCHES };
-        let rows: Vec<_> =
-            branches.iter().map(|branch| row(branch.as_str())).chain([NEW.to_owned()]).collect();
-        let picked = if branches.is_empty() { vec![0] } else { self.pick_many(&question, &rows)? };
+        let specs = specs.map(|scan| {
+            let pending = specs::units(&scan.entries).len();
+            row(&format!("+ specs ({pending} pending in {})", scan.dir.display()))
+        });
+        let rows: Vec<_> = branches
+            .iter()
+            .map(|branch| row(branch.as_str()))
+            .chain([NEW.to_owned()])
+            .chain(specs.clone())
+            .collect();
+        let picked = if rows.len() == 1 { vec![0] } else { self.pick_many(&question, &rows)? };
+        if specs.is_some() && picked.contains(&(rows.len() - 1)) {
+            return Ok(SelectedWork::Specs);
+        }
         let mut chosen: Vec<_> = picked.iter().filter_map(|number| branches.get(*number).cloned()).collect();
         chosen.sort_by_key(|branch| branches.iter().position(|offered| offered == branch));
         if picked.contains(&branches.len()) {
@@ -69,7 +95,7 @@ pub(crate) trait Prompter {
         }
         let mut seen = BTreeSet::new();
         chosen.retain(|branch| seen.insert(branch.clone()));
-        if chosen.is_empty() { Err(PawError::UserCancelled) } else { Ok(chosen) }
+        if chosen.is_empty() { Err(PawError::UserCancelled) } else { Ok(SelectedWork::Branches(chosen)) }
     }
 
     /// Asks for a CLI. The cursor starts at `default`, if it is in the list.
@@ -102,6 +128,14 @@ pub(crate) trait Prompter {
             PromptQuestion { text: "Start in supervisor mode?", instead: "--supervisor or --no-supervisor" };
         if self.is_interactive() { self.confirm(&question, false) } else { Ok(false) }
     }
+}
+
+/// What the agents of a start work on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum SelectedWork {
+    Branches(Vec<BranchName>),
+    /// Pending specs, which are chosen next.
+    Specs,
 }
 
 /// Returns what is wrong with a line.

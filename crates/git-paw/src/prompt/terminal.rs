@@ -52,6 +52,12 @@ impl Prompter for TerminalPrompter {
         confirm.prompt().map_err(|error| prompt_error(error, question))
     }
 
+    fn edit(&self, question: &PromptQuestion<'_>, text: &str) -> Result<String, PawError> {
+        self.require_terminal(question)?;
+        let line = Text::new(question.text).with_initial_value(text).prompt();
+        line.map(|line| line.trim().to_owned()).map_err(|error| prompt_error(error, question))
+    }
+
     fn write(&self, question: &PromptQuestion<'_>, check: LineCheck) -> Result<String, PawError> {
         self.require_terminal(question)?;
         let judge = move |line: &str| {

@@ -178,3 +178,49 @@ fn doctor_reports_a_configured_cli_that_is_not_installed() {
     let report = document(&paw(&sandbox, &sandbox.root(), &["doctor", "--json"]));
     assert_eq!(find(&report, "default_cli")["detail"], "CLI 'claude' not found");
 }
+
+#[test]
+fn doctor_checks_gate_programs_specs_and_what_clis_can_do() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    for cli in ["claude", "cline"] {
+        sandbox.install_program(cli, "#!/bin/sh\n");
+    }
+    use_free_port(
+        &sandbox,
+        "default_cli = \"cline\"\n[supervisor]\nagent_approval = \"full-auto\"\ncli = \"claude\"\n",
+    );
+    repo.write(".git-paw/config.toml", "[supervisor]\ntest_command = \"sh -n x && nosuchtool test\"\n");
+    for name in ["add-auth", "fix-login"] {
+        repo.write(&format!("openspec/changes/{name}/tasks.md"), "- [ ] 1.1 do it\n");
+    }
+    let report = document(&paw(&sandbox, &repo.root, &["doctor", "--json"]));
+    let seen = |name: &str| {
+        let check = find(&report, name);
+        (check["status"].as_str().unwrap(), check["detail"].as_str().unwrap())
+    };
+    assert_eq!(seen("test_command"), ("warn", "sh -n x && nosuchtool test: nosuchtool not found"));
+    assert_eq!(seen("specs"), ("ok", "2 specs pending (openspec in openspec/changes)"));
+    let (status, detail) = seen("supervisor.agent_approval");
+    assert_eq!(status, "warn");
+    assert!(detail.contains("'cline' for the level full-auto"), "{detail}");
+    let remedy = find(&report, "supervisor.agent_approval")["remedy"].as_str().unwrap();
+    assert!(remedy.contains("[clis.cline]"), "{remedy}");
+    assert!(!report.to_string().contains("supervisor.approval"), "claude has flags for it");
+}
+
+#[test]
+fn doctor_offers_the_manual_page() {
+    let sandbox = Sandbox::new();
+    let report = document(&paw(&sandbox, &sandbox.root(), &["doctor", "--json"]));
+    let page = find(&report, "manual page");
+    assert_eq!(
+        (&page["status"], page["remedy"].as_str().unwrap().contains("git paw man")),
+        (&Value::from("ok"), true)
+    );
+    let ran =
+        paw(&sandbox, &sandbox.root(), &["man", sandbox.root().join("share/man/man1").to_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{ran}");
+    let report = document(&paw(&sandbox, &sandbox.root(), &["doctor", "--json"]));
+    assert_eq!(find(&report, "manual page")["detail"], "installed, for 'git paw --help'");
+}

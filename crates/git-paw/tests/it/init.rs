@@ -3,9 +3,9 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use paw_testkit::{Sandbox, TestRepo};
+use paw_testkit::{Sandbox, Terminal, TestRepo};
 
-use crate::paw::{document, paw};
+use crate::paw::{PROGRAM, document, paw};
 
 fn config(repo: &TestRepo) -> String {
     fs::read_to_string(repo.root.join(".git-paw/config.toml")).unwrap()
@@ -89,6 +89,72 @@ fn init_detects_spec_kit() {
     assert!(ran.stdout.contains("found .specify: specs are read from .specify/specs"), "{ran}");
     let table: toml::Table = toml::from_str(&config(&repo)).unwrap();
     assert_eq!(table["specs"]["type"].as_str(), Some("speckit"));
+}
+
+#[test]
+fn init_finds_spec_kit_features_at_the_top_of_the_repository() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    repo.write(".specify/memory/constitution.md", "x\n");
+    repo.write("specs/001-x/tasks.md", "- [ ] T001 do it\n");
+    let ran = paw(&sandbox, &repo.root, &["init"]);
+    assert!(ran.stdout.contains("found .specify: specs are read from specs\n"), "{ran}");
+    let table: toml::Table = toml::from_str(&config(&repo)).unwrap();
+    assert_eq!(table["specs"]["dir"].as_str(), Some("specs"));
+}
+
+#[test]
+fn first_init_on_a_terminal_asks_for_cli_test_command_and_messages() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    repo.write("Cargo.toml", "[package]\n");
+    for cli in ["claude", "codex"] {
+        sandbox.install_program(cli, "#!/bin/sh\n");
+    }
+    let mut terminal = Terminal::run(&sandbox, &repo.root, PROGRAM, &["init"]);
+    terminal.wait_for("AI CLI");
+    terminal.send("codex\r");
+    terminal.wait_for("Test command that branches must pass before a merge");
+    terminal.wait_for("cargo test");
+    terminal.send(" --all\r");
+    terminal.wait_for("Let agents send messages");
+    terminal.send("\r");
+    terminal.wait_for("next: git paw doctor");
+    assert_eq!(terminal.finish(), 0);
+    let table: toml::Table = toml::from_str(&config(&repo)).unwrap();
+    assert_eq!(table["default_cli"].as_str(), Some("codex"));
+    assert_eq!(table["supervisor"]["test_command"].as_str(), Some("cargo test --all"));
+    assert_eq!(table["broker"]["enabled"].as_bool(), Some(true));
+    let trusted = document(&paw(&sandbox, &repo.root, &["trust", "--json"]));
+    assert!(
+        !trusted.to_string().contains("\"approved\":false"),
+        "a gate the user typed is trusted: {trusted}"
+    );
+    let again = Terminal::run(&sandbox, &repo.root, PROGRAM, &["init"]);
+    again.wait_for("no changes");
+    assert_eq!(again.finish(), 0, "only the first one asks");
+}
+
+#[test]
+fn init_yes_takes_what_was_detected() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    repo.write("package.json", r#"{"scripts": {"test": "vitest run"}}"#);
+    sandbox.install_program("claude", "#!/bin/sh\n");
+    insta::assert_snapshot!(paw(&sandbox, &repo.root, &["init", "--yes"]), @"
+    exit 0
+    --- stdout
+    created .git-paw/config.toml (your answers are set; all other keys are commented out)
+      AI CLI: claude
+      test command: npm test
+      messages between agents: on
+    created .git-paw/.gitignore (only config.toml and scripts/ are tracked)
+    next: git paw doctor
+    ");
+    let empty = sandbox.repo("empty");
+    sandbox.install_program("claude", "#!/bin/sh\n");
+    let ran = paw(&sandbox, &empty.root, &["init", "--yes"]);
+    assert!(ran.stdout.contains("test command: none"), "{ran}");
 }
 
 #[test]

@@ -55,6 +55,7 @@ fn a_bare_start_asks_for_branches_mode_and_cli_and_attaches() {
 fn where_there_is_only_the_checkouts_own_branch_new_ones_are_asked_for() {
     let (sandbox, repo) = project();
     repo.git(["branch", "-D", "feat/one", "fix/two"]);
+    std::fs::remove_dir_all(repo.root.join("specs")).unwrap();
     let mut terminal = typed(&sandbox, &repo, &["start", "--no-supervisor", "--cli", "claude"]);
     terminal.wait_for("Names of new branches");
     terminal.send("feat/a, feat/b");
@@ -106,6 +107,21 @@ fn bare_specs_on_tty_proceeds_to_picker() {
     terminal.send(" ");
     terminal.send("\r");
     assert_eq!(titles(&sandbox), ["spec/add-logging → claude"]);
+}
+
+#[test]
+fn a_bare_start_offers_pending_specs_next_to_the_branches() {
+    let (sandbox, repo) = project();
+    let mut terminal = typed(&sandbox, &repo, &["start", "--no-supervisor", "--cli", "claude"]);
+    terminal.wait_for("+ specs (2 pending in specs)");
+    terminal.send("pending");
+    terminal.send(" ");
+    terminal.send("\r");
+    terminal.wait_for("add-logging");
+    terminal.send("auth");
+    terminal.send(" ");
+    terminal.send("\r");
+    assert_eq!(titles(&sandbox), ["spec/add-auth → claude"]);
 }
 
 #[test]

@@ -469,6 +469,122 @@ fn switch_prints_the_path_and_returns_the_previous_worktree() {
 }
 
 #[test]
+fn switch_takes_a_branch_main_and_a_dash_and_finds_unique_prefixes() {
+    let project = Project::new();
+    project.created(&["feature/auth", "--name", "auth-work"]);
+    project.created(&["develop"]);
+    project.repo.git(["worktree", "add", "--quiet", "--detach", "../plain"]);
+    let switch = |dir: &str, name: &str| {
+        let ran = paw(&project.sandbox, &project.dir(dir), &["worktree", "switch", name]);
+        let said = if ran.code == 0 { &ran.stdout } else { &ran.stderr };
+        said.lines().find(|line| !line.starts_with("warning:")).unwrap_or_default().to_owned()
+    };
+    assert_eq!(switch("project", "-"), "error: there is no previous worktree to switch to");
+    assert_eq!(switch("project", "feature/auth"), "[SANDBOX]/project-auth-work");
+    assert_eq!(switch("project-auth-work", "dev"), "[SANDBOX]/project-develop");
+    assert_eq!(switch("project-develop", "-"), "[SANDBOX]/project-auth-work", "where it came from");
+    assert_eq!(switch("project-auth-work", "-"), "[SANDBOX]/project-develop", "and back");
+    assert_eq!(switch("project-develop", "main"), "[SANDBOX]/project");
+    assert_eq!(switch("project", "plain"), "[SANDBOX]/plain", "created by plain git");
+    project.created(&["feature/auth-2", "--new"]);
+    assert_eq!(
+        switch("project", "feature"),
+        "error: 'feature' matches several worktrees: feature/auth, feature/auth-2"
+    );
+    assert_eq!(switch("project", "none"), "error: Worktree 'none' does not exist");
+    fs::remove_dir_all(project.dir("project-develop")).unwrap();
+    assert_eq!(switch("project-auth-work", "develop"), "error: Worktree directory no longer exists");
+    let ran = project.paw(&["worktree", "switch"]);
+    assert!(ran.code == 1 && ran.stderr.contains("stdin is not a terminal"), "{ran}");
+    let output = document(&project.paw(&["worktree", "switch", "main", "--json"]));
+    assert_eq!(
+        (&output["worktree"]["kind"], &output["worktree"]["branch"]),
+        (&json!("main"), &json!("main"))
+    );
+}
+
+#[test]
+fn bare_switch_offers_a_list_on_a_terminal() {
+    let project = Project::new();
+    project.created(&["feature/auth"]);
+    project.created(&["develop"]);
+    let mut terminal =
+        Terminal::run(&project.sandbox, &project.dir("project-develop"), PROGRAM, &["worktree", "switch"]);
+    terminal.wait_for("Worktree");
+    terminal.wait_for("feature/auth");
+    assert!(
+        !terminal.shown().contains("project-develop"),
+        "not the one it is called in: {}",
+        terminal.shown()
+    );
+    terminal.send("auth\r");
+    terminal.wait_for("project-auth\r\n");
+    assert_eq!(terminal.finish(), 0);
+}
+
+#[test]
+fn list_shows_the_main_checkout_changes_commits_and_age_without_ids() {
+    let project = Project::new();
+    project.created(&["feature/auth"]);
+    project.repo.commit_file("new.txt", "x\n", "main moves on");
+    let dir = project.dir("project-auth");
+    fs::write(dir.join("one.txt"), "1\n").unwrap();
+    paw_testkit::git(&dir, ["add", "one.txt"]);
+    paw_testkit::git(&dir, ["commit", "--quiet", "--message", "one"]);
+    fs::write(dir.join("README.md"), "changed\n").unwrap();
+    fs::write(dir.join("untracked"), "2\n").unwrap();
+    let ran = project.paw(&["worktree", "list"]);
+    let lines: Vec<_> = ran.stdout.lines().collect();
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(words(lines[0]), ["NAME", "BRANCH", "STATUS", "CHANGES", "COMMITS", "AGE", "PATH"], "{ran}");
+    assert_eq!(
+        words(lines[1]),
+        ["*", "main", "main", "main", "checkout", "-", "-", "-", "[SANDBOX]/project"],
+        "{ran}"
+    );
+    let [name, branch, status, changes, ahead, behind, age, path] =
+        <[String; 8]>::try_from(words(lines[2])).unwrap();
+    assert_eq!([name, branch, status, changes].join(" "), "auth feature/auth active 2", "{ran}");
+    assert_eq!([ahead, behind, path].join(" "), "+1 -1 [SANDBOX]/project-auth", "{ran}");
+    assert!(age.ends_with('s') || age.ends_with('m'), "{age}");
+    assert!(!ran.stdout.contains("wt_"), "{ran}");
+    assert!(project.paw(&["worktree", "list", "--ids"]).stdout.contains("wt_"));
+    let output = document(&project.paw(&["worktree", "list", "--json"]));
+    let row = &output["worktrees"][0];
+    assert_eq!((&row["changed_files"], &row["ahead"], &row["behind"]), (&json!(2), &json!(1), &json!(1)));
+    assert_eq!(output["main"]["changed_files"], 0);
+    let traced = project.paw(&["-v", "worktree", "list"]);
+    assert_eq!(traced.stderr.matches("for-each-ref").count(), 1, "one call compares all branches: {traced}");
+}
+
+#[test]
+fn create_names_a_way_out_when_the_derived_directory_is_taken() {
+    let project = Project::new();
+    fs::create_dir(project.dir("project-auth")).unwrap();
+    let ran = project.paw(&["worktree", "create", "feature/auth"]);
+    insta::assert_snapshot!(ran, @"
+    exit 1
+    --- stderr
+    error: Path '[SANDBOX]/project-auth' already exists
+    hint: choose another directory with --path DIR, or another name with --name NAME
+    ");
+    assert_eq!(project.create(&["feature/auth", "--name", "auth-2"]).code, 0);
+}
+
+#[test]
+fn remove_takes_a_branch_or_a_unique_prefix_of_this_repository_only() {
+    let project = Project::new();
+    project.created(&["feature/auth"]);
+    project.created(&["develop"]);
+    let ran = project.paw(&["worktree", "remove", "feature/auth"]);
+    assert_eq!(ran.stdout, "removed auth\n", "{ran}");
+    let elsewhere = project.sandbox.repo("elsewhere");
+    let ran = paw(&project.sandbox, &elsewhere.root, &["worktree", "remove", "dev"]);
+    assert_eq!(ran.code, 1, "{ran}");
+    assert_eq!(project.paw(&["worktree", "remove", "dev"]).stdout, "removed develop\n");
+}
+
+#[test]
 fn shell_integration_changes_the_directory_on_switch() {
     let project = Project::new();
     project.created(&["feature/auth"]);
@@ -478,12 +594,14 @@ fn shell_integration_changes_the_directory_on_switch() {
         "PATH=$PATH:{bin}; eval \"$(git paw shell-init bash)\"
          git paw worktree switch auth; pwd
          git paw worktree switch missing; echo $?; pwd
+         git paw worktree switch -; pwd; git paw worktree switch feature/auth >/dev/null; git paw worktree switch main; pwd
          git paw worktree switch auth --json | head -1
          git status --short | wc -l 2>/dev/null; true"
     );
     let ran = project.sandbox.run(&project.repo.root, "bash", ["-c", &script]);
-    let lines: Vec<_> = ran.stdout.lines().take(4).collect();
-    assert_eq!(lines, ["[SANDBOX]/project-auth", "1", "[SANDBOX]/project-auth", "{"], "{ran}");
+    let lines: Vec<_> = ran.stdout.lines().take(6).collect();
+    let (main, auth) = ("[SANDBOX]/project", "[SANDBOX]/project-auth");
+    assert_eq!(lines, [auth, "1", auth, main, main, "{"], "{ran}");
 }
 
 #[test]

@@ -6,7 +6,7 @@
 //! - [`parse()`]: the text of a file to a [`Layer`], with warnings and with errors that show the line
 //! - [`resolve`]: merges the user's and the repository's layer into a [`PawConfig`]
 //! - [`Layer::needs_trust`]: the keys of a repository that run programs or relax permissions
-//! - [`default_file`], [`add_missing`]: the file that `git paw init` writes
+//! - [`default_file`], [`activate`], [`add_missing`]: the file that `git paw init` writes
 //! - [`set_cli`], [`remove_cli`]: edits that keep every other byte
 //!
 //! Internal: `source` (safe parsing, lines and columns), `alias` (aliases of keys), `unknown` (unknown keys),
@@ -31,5 +31,5 @@ pub use merge::resolve;
 pub use parse::{ConfigWarning, Layer, parse};
 pub use schema::*;
 pub use section::{ConfigKey, KeyShape};
-pub use template::{add_missing, default_file};
+pub use template::{activate, add_missing, default_file};
 pub use trust::TrustItem;

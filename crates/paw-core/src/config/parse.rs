@@ -24,6 +24,13 @@ impl Layer {
         &self.warnings
     }
 
+    /// Whether the file sets this key: `section.key`.
+    pub fn has(&self, key: &str) -> bool {
+        let mut parts = key.split('.');
+        let first = parts.next().and_then(|first| self.table.get(first));
+        parts.fold(first, |value, part| value.and_then(|value| value.get(part))).is_some()
+    }
+
     /// Whether the file sets no key.
     pub fn is_empty(&self) -> bool {
         self.table.is_empty()

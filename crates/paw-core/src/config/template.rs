@@ -19,17 +19,41 @@ const ABOUT: &str = "\
 /// Comments after values are aligned up to this column.
 const MAX_COLUMN: usize = 44;
 
-/// The complete file, all of it commented out. With `speckit`, the section for Spec Kit is active.
-pub fn default_file(speckit: bool) -> String {
+/// The complete file, all of it commented out. With a directory of Spec Kit, the section for it is active.
+pub fn default_file(speckit: Option<&str>) -> String {
     let mut file = format!("{ABOUT}\n{}", root_stanza(|_| true));
     for key in PawConfig::KEYS.iter().filter(|key| is_section(key)) {
         file.push('\n');
-        match key.name {
-            "specs" if speckit => file.push_str(&speckit_stanza()),
+        match (key.name, speckit) {
+            ("specs", Some(dir)) => file.push_str(&speckit_stanza(dir)),
             _ => file.push_str(&section_stanza(key)),
         }
     }
     file
+}
+
+/// Sets a key in a generated file, where it is commented out: `key`, or `section.key`. Other texts stay as they are.
+pub fn activate(file: &str, key: &str, value: impl Into<toml::Value>) -> String {
+    let (section, name) = key.rsplit_once('.').map_or((None, key), |(section, name)| (Some(section), name));
+    let header = section.map(|section| format!("[{section}]"));
+    let value: toml::Value = value.into();
+    let (mut is_inside, mut is_set) = (header.is_none(), false);
+    let mut lines = Vec::new();
+    for line in file.lines() {
+        let code = line.strip_prefix("# ").unwrap_or(line);
+        let word = code.split_whitespace().next().unwrap_or_default();
+        if word.starts_with('[') {
+            is_inside = header.as_deref() == Some(word);
+            lines.push(if is_inside { code.to_owned() } else { line.to_owned() });
+        } else if is_inside && !is_set && code.split_once(" = ").is_some_and(|(known, _)| known == name) {
+            is_set = true;
+            let help = code.rsplit_once("  # ").map(|(_, help)| format!("  # {help}")).unwrap_or_default();
+            lines.push(format!("{name} = {value}{help}"));
+        } else {
+            lines.push(line.to_owned());
+        }
+    }
+    lines.join("\n") + "\n"
 }
 
 /// Adds a commented stanza for every key and section that `existing` does not mention, not even in a comment. `None` if
@@ -103,9 +127,8 @@ fn table_stanza(name: &str, help: &str, keys: &[ConfigKey]) -> String {
     stanza
 }
 
-fn speckit_stanza() -> String {
-    let kind = SpecType::Speckit;
-    format!("[specs]\ntype = \"{kind}\"\ndir = \"{}\"\n", kind.default_dir().display())
+fn speckit_stanza(dir: &str) -> String {
+    format!("[specs]\ntype = \"{}\"\ndir = \"{dir}\"\n", SpecType::Speckit)
 }
 
 fn assignment(key: &ConfigKey) -> Option<(String, String)> {

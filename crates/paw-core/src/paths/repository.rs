@@ -47,6 +47,16 @@ impl PawDir {
         self.0.join("session.log")
     }
 
+    /// The checkout that the user switched away from.
+    pub fn previous_checkout(&self) -> PathBuf {
+        self.0.join("previous-checkout")
+    }
+
+    /// Exists if the user was told that agents could exchange messages.
+    pub fn messages_mentioned(&self) -> PathBuf {
+        self.0.join("messages-mentioned")
+    }
+
     /// The user's token.
     pub fn operator_token(&self) -> PathBuf {
         self.0.join("operator-token")

@@ -114,6 +114,16 @@ fn an_old_receipt_with_a_broker_gets_the_default_address() {
 }
 
 #[test]
+fn a_receipt_with_a_broker_says_so_in_broker_enabled() {
+    let mut with = receipt();
+    assert!(!with.to_text().unwrap().contains("broker_enabled"));
+    (with.broker_port, with.broker_bind) = (Some(9119), Some("127.0.0.1".to_owned()));
+    let text = with.to_text().unwrap();
+    assert!(text.contains("\"broker_enabled\": true"), "{text}");
+    assert_eq!(Receipt::parse(&text).unwrap(), with);
+}
+
+#[test]
 fn paused_status_serializes_lowercase_and_round_trips() {
     let mut paused = receipt();
     paused.status = SessionStatus::Paused;

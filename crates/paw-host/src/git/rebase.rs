@@ -1,12 +1,27 @@
 //! Rebases the branch that is checked out in a worktree.
 
+use std::path::PathBuf;
+
 use paw_core::BranchName;
 
-use super::{Git, GitError};
+use super::{Git, GitError, path};
+
+/// What a rebase came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RebaseOutcome {
+    Done,
+    /// It was aborted.
+    Failed {
+        /// What git printed.
+        output: String,
+        /// The files that git could not merge.
+        conflicts: Vec<PathBuf>,
+    },
+}
 
 impl Git {
-    /// Rebases the current branch onto `onto`. On failure the rebase is aborted, and the error contains git's output.
-    pub fn rebase_onto(&self, onto: &BranchName) -> Result<(), GitError> {
+    /// Rebases the current branch onto `onto`. A rebase that fails is aborted.
+    pub fn rebase_onto(&self, onto: &BranchName) -> Result<RebaseOutcome, GitError> {
         let command = self.command(
             [
                 "-c",
@@ -23,15 +38,18 @@ impl Git {
         );
         let output = command.capture()?;
         if output.exit.success() {
-            return Ok(());
+            return Ok(RebaseOutcome::Done);
         }
         let mut message = output.stderr.clone();
         if message.trim_ascii().is_empty() {
             message.clone_from(&output.stdout);
         }
+        let unmerged = self.run(["diff", "--name-only", "-z", "--diff-filter=U"]).unwrap_or_default();
+        let names = unmerged.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        let conflicts = names.map(path).collect();
         // Fails if the rebase did not even begin.
         let _ = self.output(["rebase", "--abort"])?;
-        let stderr = String::from_utf8_lossy(&message).into_owned();
-        Err(GitError::Failed { command: command.to_string(), exit: output.exit, stderr })
+        let output = String::from_utf8_lossy(&message).trim().to_owned();
+        Ok(RebaseOutcome::Failed { output, conflicts })
     }
 }

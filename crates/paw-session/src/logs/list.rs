@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use paw_core::receipt::find_agent;
 
 use super::append::earlier_part;
 use super::{LogOwner, LogsError};
@@ -36,7 +37,8 @@ impl SessionLogs {
         self.logs.iter().map(|log| log.bytes).sum()
     }
 
-    /// Finds a log by its branch, its file name, or its file name without `.log`, in this order.
+    /// Finds a log by its branch, its file name, its file name without `.log`, or a prefix that only it starts with, in this
+    /// order.
     pub fn find(&self, wanted: &str) -> Option<&PaneLog> {
         let named = |name: fn(&LogOwner) -> String| self.logs.iter().find(|log| name(&log.owner) == wanted);
         let branch =
@@ -53,6 +55,14 @@ impl SessionLogs {
             .or_else(|| named(LogOwner::file_name))
             .or_else(|| named(|owner| owner.stem().into_owned()))
             .or_else(computed)
+            .or_else(|| self.find_by_prefix(wanted))
+    }
+
+    fn find_by_prefix(&self, wanted: &str) -> Option<&PaneLog> {
+        let names: Vec<_> = self.logs.iter().map(|log| log.owner.to_string()).collect();
+        let ids: Vec<_> = names.iter().map(|name| name.replace('/', "-")).collect();
+        let pairs: Vec<_> = ids.iter().zip(&names).map(|(id, name)| (id.as_str(), name.as_str())).collect();
+        find_agent(wanted, &pairs).ok().and_then(|index| self.logs.get(index))
     }
 }
 

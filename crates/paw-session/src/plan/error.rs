@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use paw_core::ErrorCode::{Internal, InvalidArgument};
+use paw_core::ErrorCode::{AlreadyExists, Internal, InvalidArgument};
 use paw_core::{BranchName, Diagnostic, ErrorReport, PawError};
 
 use crate::layout::TooManyAgents;
@@ -21,13 +21,13 @@ pub enum PlanError {
         "branch '{wanted}' conflicts with branch '{other}': git cannot store a branch as both a file and a directory"
     )]
     BranchConflict { wanted: BranchName, other: BranchName },
-    #[error("cannot start an agent on '{branch}': it is checked out in your main checkout {}", path.display())]
+    #[error("cannot start an agent on '{branch}': it is already checked out in your main checkout {}", path.display())]
     OwnCheckout { branch: BranchName, path: PathBuf },
-    #[error("cannot start an agent on '{branch}': it is checked out at {}", path.display())]
+    #[error("cannot start an agent on '{branch}': it is already checked out at {}", path.display())]
     CheckedOutElsewhere { branch: BranchName, path: PathBuf },
     #[error("branches '{one}' and '{other}' would share the directory {}", dir.display())]
     SameDirectory { one: BranchName, other: BranchName, dir: PathBuf },
-    #[error("cannot create a worktree for '{branch}': {} exists and is not its worktree", dir.display())]
+    #[error("cannot create a worktree for '{branch}': path '{}' already exists and is not its worktree", dir.display())]
     DirectoryTaken { branch: BranchName, dir: PathBuf },
 }
 
@@ -39,13 +39,15 @@ impl Diagnostic for PlanError {
             Self::UnknownCli(name) => PawError::CliNotFound(name.clone()).report(),
             Self::NoAgents => report(InvalidArgument).hint("git paw start --branches feat/a,feat/b"),
             Self::BranchTwice(_) | Self::BranchConflict { .. } => report(InvalidArgument),
-            Self::OwnCheckout { .. } => report(InvalidArgument)
+            Self::OwnCheckout { .. } => report(AlreadyExists)
                 .hint("use another branch, or switch the main checkout to another branch"),
             Self::CheckedOutElsewhere { .. } => {
-                report(InvalidArgument).hint("use another branch, or run 'git paw worktree remove'")
+                report(AlreadyExists).hint("use another branch, or run 'git paw worktree remove'")
             }
             Self::SameDirectory { .. } => report(Internal).hint("rename one of the branches"),
-            Self::DirectoryTaken { .. } => report(Internal).hint("move or remove the directory"),
+            Self::DirectoryTaken { .. } => {
+                report(AlreadyExists).hint("move or remove it, or use a branch with another name")
+            }
         }
     }
 }

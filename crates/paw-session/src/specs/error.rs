@@ -11,6 +11,8 @@ use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 pub enum SpecError {
     #[error("no {format} specs: {} is not a directory of this repository", dir.display())]
     NoDirectory { dir: PathBuf, format: SpecType },
+    #[error("this repository has no specs: none of {} exists", looked_in.join(", "))]
+    NotFound { looked_in: Vec<&'static str> },
     #[error("[specs] dir {} is outside of the repository", dir.display())]
     Outside { dir: PathBuf },
     #[error("cannot read {}: {source}", dir.display())]
@@ -34,6 +36,9 @@ impl Diagnostic for SpecError {
     fn report(&self) -> ErrorReport {
         let report = ErrorReport::new(ErrorCode::FailedPrecondition, self);
         match self {
+            Self::NotFound { .. } => {
+                report.hint("set their directory with [specs] dir and their format with [specs] type")
+            }
             Self::NoDirectory { .. } => {
                 report.hint("set their directory with [specs] dir, or their format with --specs-format")
             }

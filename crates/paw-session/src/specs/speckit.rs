@@ -11,6 +11,11 @@ use tasks::{SpecKitPhase, SpecKitTask};
 /// Separates the parts of the prompt.
 const BETWEEN: &str = "\n\n---\n\n";
 
+/// Whether a list has Spec Kit's numbered tasks: `- [ ] T001 …`
+pub(super) fn has_tasks(text: &str) -> bool {
+    !tasks::parse(text).is_empty()
+}
+
 pub(super) fn scan(folder: &mut Folder) -> Result<Vec<SpecEntry>, SpecError> {
     let features = folder.directories()?;
     Ok(features.iter().flat_map(|feature| read(folder, feature)).collect())

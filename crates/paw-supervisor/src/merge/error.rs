@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use paw_broker::log::LogError;
 use paw_core::ErrorCode::{FailedPrecondition, InvalidArgument};
+use paw_core::receipt::AgentLookupError;
 use paw_core::{BranchName, Diagnostic, ErrorReport, PawError};
 use paw_host::files::FileError;
 use paw_host::git::GitError;
@@ -18,6 +19,8 @@ pub enum MergeError {
     NoSession,
     #[error("'{0}' is neither an agent of the session nor a local branch")]
     Unknown(String),
+    #[error(transparent)]
+    Ambiguous(#[from] AgentLookupError),
     #[error("cannot merge '{0}' into itself")]
     IntoItself(BranchName),
     #[error("no branch to merge into: {}",
@@ -66,6 +69,7 @@ impl Diagnostic for MergeError {
             Self::Rescue(error) => error.report(),
             Self::Log(error) => error.report(),
             Self::Proof(error) => error.report(),
+            Self::Ambiguous(error) => error.report(),
         }
     }
 }

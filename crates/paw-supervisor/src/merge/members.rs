@@ -1,5 +1,6 @@
 //! The agents and branches of a merge.
 
+use paw_core::receipt::{AgentLookupError, find_agent};
 use paw_core::{AgentId, BranchName, Receipt};
 
 use super::MergeError;
@@ -23,7 +24,8 @@ pub fn agent_of(members: &[MergeMember], branch: &BranchName) -> AgentId {
     member.map_or_else(|| AgentId::slug(branch), |member| member.agent.clone())
 }
 
-/// The members of the session, or those named in `only` by branch or agent. A named branch may be outside of the session.
+/// The members of the session, or those named in `only` by branch, agent or a unique prefix. A named branch may be outside of
+/// the session.
 pub fn choose_members(
     session: Option<Vec<MergeMember>>,
     only: &[String],
@@ -40,11 +42,14 @@ pub fn choose_members(
     for name in only {
         let is_it = |member: &&MergeMember| member.branch.as_str() == name || member.agent.as_str() == name;
         let by_branch = session.iter().find(|member| member.branch.as_str() == name);
+        let outside = BranchName::new(name.as_str()).ok().filter(&exists);
+        let by_prefix = || if outside.is_some() { Ok(None) } else { find_by_prefix(name, &session) };
         let member = if let Some(member) = by_branch.or_else(|| session.iter().find(is_it)) {
             member.clone()
+        } else if let Some(member) = by_prefix()? {
+            member.clone()
         } else {
-            let branch = BranchName::new(name.as_str()).ok().filter(&exists);
-            let branch = branch.ok_or_else(|| MergeError::Unknown(name.clone()))?;
+            let branch = outside.ok_or_else(|| MergeError::Unknown(name.clone()))?;
             let taken = |id: &AgentId| session.iter().chain(&chosen).any(|member| member.agent == *id);
             MergeMember { agent: AgentId::for_branch(&branch, taken), branch }
         };
@@ -56,6 +61,16 @@ pub fn choose_members(
         }
     }
     Ok(chosen)
+}
+
+fn find_by_prefix<'a>(name: &str, session: &'a [MergeMember]) -> Result<Option<&'a MergeMember>, MergeError> {
+    let names: Vec<_> =
+        session.iter().map(|member| (member.agent.as_str(), member.branch.as_str())).collect();
+    match find_agent(name, &names) {
+        Ok(index) => Ok(session.get(index)),
+        Err(AgentLookupError::Unknown { .. }) => Ok(None),
+        Err(ambiguous) => Err(ambiguous.into()),
+    }
 }
 
 #[cfg(test)]

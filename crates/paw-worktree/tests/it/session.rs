@@ -167,6 +167,8 @@ fn rebase_conflict_aborts_cleanly_and_surfaces_error() {
     let error = create(&world, &rebased("feat/example")).unwrap_err();
     assert!(message(&error).contains("rebase onto main failed"), "{error}");
     assert!(message(&error).len() > "rebase onto main failed: ".len(), "{error}");
+    let hints = error.report().hints.join("\n");
+    assert!(hints.contains("README.md") && hints.contains("--no-rebase"), "{hints}");
     assert_eq!(world.traces(), before);
     for leftover in ["rebase-merge", "rebase-apply", "worktrees"] {
         assert!(!world.repo.root.join(".git").join(leftover).exists(), "{leftover}");

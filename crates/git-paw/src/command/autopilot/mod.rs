@@ -99,7 +99,7 @@ pub(crate) struct AutopilotArgs {
     #[arg(long, value_name = "SCOPE")]
     commit_scope: Option<String>,
     /// Executor: claude, codex, gemini, aider, opencode, or one from the configuration
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "CLI")]
     executor: Option<String>,
     /// Show the executor's output while it works
     #[arg(long)]

@@ -63,8 +63,12 @@ pub(super) fn sum_up(seen: &CheckedFacts, context: &Context) -> Result<(), PawEr
     }
     say("try next, in your own repository:")?;
     for (command, what) in [
-        ("git paw init", "write a configuration: CLIs, gates, specs"),
+        ("git paw init", "configure the AI CLI, the test command and messages"),
         ("git paw start --supervisor", "the same with real agents"),
+        ("git paw next", "go to the agent that has waited longest for you"),
+        ("git paw attach AGENT", "go to any agent"),
+        ("git paw diff AGENT", "see what it has changed"),
+        ("git paw add BRANCH --prompt TEXT", "hand out the next task"),
         ("git paw start --unattended --merge", "the same while you are away"),
         ("git paw autopilot --dry-run", "see what autopilot would do with your next task"),
         ("git paw demo --keep", "run the demo again and keep its session"),
@@ -76,7 +80,9 @@ pub(super) fn sum_up(seen: &CheckedFacts, context: &Context) -> Result<(), PawEr
 
 fn start(scratch: &ScratchRepo, watched: bool, context: &Context) -> Result<(), PawError> {
     let branches: Vec<_> = DemoTask::ALL.iter().map(|task| task.branch_name()).collect();
-    scratch.run(&["start", "--supervisor", "--cli", CLI, "--branches", &branches.join(",")])?;
+    let task = "Do what your branch is named after, and test it.";
+    let branches = branches.join(",");
+    scratch.run(&["start", "--supervisor", "--cli", CLI, "--branches", &branches, "--prompt", task])?;
     let status: Value = scratch.json(&["status", "--json"])?;
     let worktrees = status["worktrees"].as_array().map_or(0, Vec::len);
     if status["status"] != "active" || worktrees != DemoTask::ALL.len() || status["supervisor"].is_null() {
@@ -241,6 +247,12 @@ fn purge_and_undo(scratch: &ScratchRepo, context: &Context) -> Result<&'static s
     let path = status["worktrees"][0]["worktree_path"].as_str().unwrap_or_default().to_owned();
     let idea = std::path::Path::new(&path).join("idea.txt");
     files::write_atomic(&idea, b"half a thought\n", Access::Usual)?;
+    let branch = status["worktrees"][0]["branch"].as_str().unwrap_or_default();
+    let diff: Value = scratch.json(&["diff", branch, "--json"])?;
+    if !diff["files"].as_array().is_some_and(|files| files.iter().any(|file| file["path"] == "idea.txt")) {
+        return Err(not_seen("an unsaved file in 'git paw diff'", diff));
+    }
+    context.output.say(&format!("git paw diff {branch}: idea.txt, which is not committed"))?;
     scratch.run(&["purge", "--force"])?;
     if idea.exists() {
         return Err(not_seen(fact, format!("{path} still exists")));

@@ -1,9 +1,13 @@
 //! The machine: git, tmux, the repository, the AI CLIs.
 
-use paw_agent::detect_clis;
+use std::collections::BTreeSet;
+
+use paw_agent::launch::supports_level;
+use paw_agent::{cli, detect_clis};
 use paw_core::PawError;
-use paw_core::config::{PawConfig, SandboxLevel};
+use paw_core::config::{Approval, PawConfig, SandboxLevel};
 use paw_host::git::{self, Git, Repo};
+use paw_host::process::own_program;
 use paw_host::sandbox;
 use paw_host::tmux::{self, Tmux};
 use paw_worktree::run_sandbox::level_in_force;
@@ -65,6 +69,21 @@ pub(super) fn check_sandbox(config: &PawConfig) -> DoctorCheck {
     }
 }
 
+/// git opens the manual page for `git paw --help`.
+pub(super) fn check_manual(context: &Context) -> DoctorCheck {
+    const PAGE: &str = "git-paw.1";
+    let check = |detail: &str| DoctorCheck::ok(GROUP, "manual page", detail);
+    let beside = std::env::split_paths(&context.search_path);
+    let beside = beside.filter_map(|dir| Some(dir.parent()?.join("share/man/man1")));
+    let own = own_program().ok().and_then(|own| Some(own.parent()?.parent()?.join("share/man/man1")));
+    if beside.chain(own).any(|dir| dir.join(PAGE).is_file()) {
+        check("installed, for 'git paw --help'")
+    } else {
+        check("not installed, so git cannot show 'git paw --help'")
+            .offer("run 'git paw man' to install it; 'git paw -h' and 'git paw help' work without it")
+    }
+}
+
 pub(super) fn check_clis(config: &PawConfig, context: &Context) -> Vec<DoctorCheck> {
     const GROUP: &str = "CLIs";
     let found = detect_clis(&config.clis, &context.search_path);
@@ -98,5 +117,28 @@ pub(super) fn check_clis(config: &PawConfig, context: &Context) -> Vec<DoctorChe
             );
         }
     }
+    checks.extend(check_levels(config));
     checks
+}
+
+/// CLIs that cannot do what the configuration asks of them.
+fn check_levels(config: &PawConfig) -> Vec<DoctorCheck> {
+    let Some(supervisor) = &config.supervisor else { return Vec::new() };
+    let presets = config.presets.values().map(|preset| preset.cli.as_str());
+    let agents = [&config.default_cli, &config.default_spec_cli].into_iter().flatten();
+    let agents: BTreeSet<_> = agents.map(String::as_str).chain(presets).collect();
+    let agents = agents.into_iter().map(|name| (name, supervisor.agent_approval, "agent_approval"));
+    let own = supervisor.cli.as_deref().map(|name| (name, supervisor.approval(), "approval"));
+    let unable = agents
+        .chain(own)
+        .filter(|(name, level, _)| !supports_level(cli::descriptor(name), config.clis.get(*name), *level));
+    let check = |(name, level, key): (&str, Approval, &str)| {
+        let detail = format!(
+            "git paw knows no arguments of '{name}' for the level {level}, so it starts with its own defaults"
+        );
+        DoctorCheck::ok("CLIs", format!("supervisor.{key}"), detail).warn(format!(
+            "set approval_args = {{ {level} = \"…\" }} under [clis.{name}], or use another level"
+        ))
+    };
+    unable.map(check).collect()
 }

@@ -3,6 +3,7 @@
 mod configuration;
 mod damage;
 mod environment;
+mod project;
 mod state;
 
 use std::process::ExitCode;
@@ -16,7 +17,7 @@ use serde_json::json;
 use crate::context::Context;
 use crate::output::Style;
 
-/// Check git, tmux, the sandbox, AI CLIs, the configuration and leftovers of earlier sessions
+/// Check git, tmux, the sandbox, AI CLIs, gates, specs, the configuration and leftovers
 ///
 /// Every finding has a remedy. The exit code is 1 if there are problems, and 0 if there are only warnings.
 #[derive(Debug, Args)]
@@ -54,6 +55,11 @@ impl DoctorCheck {
         Self { group, name: name.into(), status: CheckStatus::Ok, detail: detail.into(), remedy: None }
     }
 
+    /// Something that is fine and could be better.
+    fn offer(self, remedy: impl Into<String>) -> Self {
+        Self { remedy: Some(remedy.into()), ..self }
+    }
+
     fn warn(self, remedy: impl Into<String>) -> Self {
         Self { status: CheckStatus::Warn, remedy: Some(remedy.into()), ..self }
     }
@@ -73,8 +79,12 @@ pub(crate) fn run(args: &DoctorArgs, context: &Context) -> Result<ExitCode, PawE
     let mut checks = environment::check(context, &repo);
     let (found, config) = configuration::check(root, &context.dirs);
     checks.push(environment::check_sandbox(&config));
+    checks.push(environment::check_manual(context));
     checks.extend(found);
     checks.extend(environment::check_clis(&config, context));
+    if let Some(repo) = found_repo {
+        checks.extend(project::check(&config, repo, context));
+    }
     checks.extend(damage::check(found_repo, context));
     checks.extend(state::check(&config, found_repo, &context.dirs));
 

@@ -26,7 +26,7 @@ macro_rules! chapter {
 }
 
 /// In the order in which they are read.
-const TOPICS: &[Topic] = &[
+pub(super) const ALL: &[Topic] = &[
     chapter!("first-steps", "The first ten minutes", &["init", "doctor", "demo"]),
     chapter!(
         "sessions",
@@ -34,7 +34,11 @@ const TOPICS: &[Topic] = &[
         &["start", "attach", "next", "diff", "status", "add", "remove", "pause", "stop", "purge", "replay"]
     ),
     chapter!("clis", "AI CLIs: features per CLI, and custom CLIs", &["list-clis", "add-cli", "remove-cli"]),
-    chapter!("worktrees", "Worktrees, and restoring work", &["worktree", "undo", "shell-init"]),
+    chapter!(
+        "worktrees",
+        "Worktrees, and restoring work",
+        &["worktree", "undo", "shell-init", "completions"]
+    ),
     chapter!(
         "messages",
         "Messages between agents, and conflict detection",
@@ -48,7 +52,7 @@ const TOPICS: &[Topic] = &[
     chapter!("gates", "Gates: verifying and merging branches", &["verify", "merge", "proof"]),
     chapter!("unattended", "Unattended sessions", &[]),
     chapter!("test-first", "Tasks and autopilot", &["tasks", "autopilot"]),
-    chapter!("programs", "Integration: JSON, MCP, gRPC", &["mcp", "daemon", "completions"]),
+    chapter!("programs", "Integration: JSON, MCP, gRPC", &["mcp", "daemon"]),
     chapter!("configuration", "Configuration files and how they are merged", &[]),
     Topic { name: "keys", title: "All configuration keys", commands: &[], text: || Cow::Owned(keys::page()) },
     chapter!("security", "Security: what git paw trusts", &["trust"]),
@@ -57,16 +61,16 @@ const TOPICS: &[Topic] = &[
 
 pub(super) fn find(words: &[String]) -> Option<&'static Topic> {
     let [name] = words else { return None };
-    TOPICS.iter().find(|topic| topic.name == name)
+    ALL.iter().find(|topic| topic.name == name)
 }
 
 /// The chapter that explains a command.
 pub(super) fn about(command: &str) -> Option<&'static Topic> {
-    TOPICS.iter().find(|topic| topic.commands.contains(&command))
+    ALL.iter().find(|topic| topic.commands.contains(&command))
 }
 
 pub(super) fn list() -> String {
     let row = |topic: &Topic| format!("  {:<15}  {}", topic.name, topic.title);
-    let rows: Vec<_> = TOPICS.iter().map(row).collect();
+    let rows: Vec<_> = ALL.iter().map(row).collect();
     format!("Chapters of the guide (git paw help <chapter>):\n{}", rows.join("\n"))
 }

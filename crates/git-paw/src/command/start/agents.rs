@@ -2,17 +2,17 @@
 
 use paw_agent::detect::CliInfo;
 use paw_core::config::{PawConfig, Preset};
-use paw_core::{BranchName, ErrorCode, PawError};
+use paw_core::{BranchName, ErrorCode, PawError, text};
 use paw_host::files;
 use paw_host::git::Repo;
-use paw_session::plan::{AgentRequest, NamedAgent, parse_agents_file};
-use paw_session::specs::{self, SpecEntry};
+use paw_session::plan::{AgentRequest, AgentTask, NamedAgent, parse_agents_file};
+use paw_session::specs::{self, SpecEntry, SpecScan};
 
 use super::StartArgs;
 use crate::agent_task;
 use crate::context::Context;
-use crate::prompt::Prompter;
 use crate::prompt::select::{SelectionInput, run_selection};
+use crate::prompt::{Prompter, SelectedWork};
 
 /// Whether to start a supervisor: set by a flag, else by the configuration, else asked on the terminal.
 pub(super) fn wants_supervisor(
@@ -38,9 +38,32 @@ pub(super) struct AgentSelection<'a> {
     pub(super) repo: &'a Repo,
     pub(super) config: &'a PawConfig,
     pub(super) clis: &'a [CliInfo],
+    /// CLIs of the repository that are not approved.
+    pub(super) unapproved: &'a [String],
     pub(super) branches: &'a [BranchName],
     /// The branch of the user's own checkout.
     pub(super) own: Option<&'a BranchName>,
+    /// The specs, if any are wanted.
+    pub(super) specs: Option<SpecScan>,
+    /// The branches that the user has chosen already.
+    pub(super) picked: Vec<BranchName>,
+}
+
+/// The specs that the flags ask for.
+pub(super) fn load_specs(
+    args: &StartArgs,
+    repo: &Repo,
+    config: &PawConfig,
+    context: &Context,
+) -> Result<Option<SpecScan>, PawError> {
+    if !args.wants_specs() {
+        return Ok(None);
+    }
+    let scan = specs::scan(&repo.root, config.specs.as_ref(), args.specs_format, &config.branch_prefix())?;
+    for warning in &scan.warnings {
+        context.output.warn(warning);
+    }
+    Ok(Some(scan))
 }
 
 impl AgentSelection<'_> {
@@ -52,8 +75,8 @@ impl AgentSelection<'_> {
         context: &Context,
     ) -> Result<(Vec<AgentRequest>, Option<String>), PawError> {
         let supervisor = if supervised { Some(self.supervisor_cli(prompter)?) } else { None };
-        let wanted = if self.args.wants_specs() {
-            let specs = self.specs(prompter, context)?;
+        let wanted = if let Some(scan) = &self.specs {
+            let specs = self.choose_specs(scan, prompter, context)?;
             self.for_specs(specs, supervisor.as_deref(), prompter)?
         } else {
             self.for_branches(supervisor.as_deref(), prompter, context)?
@@ -132,22 +155,80 @@ impl AgentSelection<'_> {
             })?;
             return parse_agents_file(&text, &path);
         }
+        if !self.picked.is_empty() {
+            let named =
+                |branch: &BranchName| NamedAgent { branch: branch.clone(), cli: None, task: AgentTask::None };
+            return Ok(self.picked.iter().map(named).collect());
+        }
         let texts = preset.map_or(&self.args.branches, |preset| &preset.branches);
-        let is_cli = |name: &str| self.clis.iter().any(|cli| cli.binary_name == name);
+        let is_cli = |name: &str| {
+            self.clis.iter().any(|cli| cli.binary_name == name)
+                || self.unapproved.iter().any(|unapproved| unapproved == name)
+        };
         texts.iter().map(|text| NamedAgent::parse(text, is_cli)).collect()
     }
 
     /// Reports mistakes in the flags, even where no CLI is installed.
     pub(super) fn check(&self, context: &Context) -> Result<(), PawError> {
         self.named(self.preset()?, context)?;
-        if let Some(names) = self.args.specs.as_ref().filter(|names| !names.is_empty()) {
-            specs::resolve(names, &self.scan(context)?.entries)?;
+        if let (Some(names), Some(scan)) = (&self.args.specs, &self.specs)
+            && !names.is_empty()
+        {
+            specs::resolve(names, &scan.entries)?;
         }
         Ok(())
     }
 
-    fn specs(&self, prompter: &impl Prompter, context: &Context) -> Result<Vec<SpecEntry>, PawError> {
-        let picking = self.args.specs.as_ref().is_some_and(Vec::is_empty);
+    /// Says that a CLI is not approved where that is why it was not found.
+    pub(super) fn explain(&self, error: PawError) -> PawError {
+        let text = error.to_string();
+        let is_about = |name: &&String| text == PawError::CliNotFound((*name).clone()).to_string();
+        let nothing_else = text == PawError::NoCLIsFound.to_string();
+        let found = self.unapproved.iter().find(is_about);
+        match found.or_else(|| self.unapproved.first().filter(|_| nothing_else)) {
+            Some(name) => PawError::SessionError(format!(
+                "CLI '{}' is defined by this repository and not approved",
+                text::line(name)
+            ))
+            .hint("review .git-paw/config.toml, then approve it with 'git paw start --trust'"),
+            None => error,
+        }
+    }
+
+    /// Where nothing was named and specs are pending, offers them together with the branches.
+    pub(super) fn offer_specs(&mut self, prompter: &impl Prompter) -> Result<(), PawError> {
+        let args = self.args;
+        let is_named = !args.branches.is_empty() || args.agents.is_some() || args.preset.is_some();
+        let is_cli = |name: &String| self.clis.iter().any(|cli| cli.binary_name == *name);
+        let can_ask = prompter.is_interactive() && args.cli.as_ref().is_none_or(is_cli);
+        if is_named || self.specs.is_some() || !can_ask {
+            return Ok(());
+        }
+        let prefix = self.config.branch_prefix();
+        let scan = specs::scan(&self.repo.root, self.config.specs.as_ref(), args.specs_format, &prefix).ok();
+        let Some(scan) = scan.filter(|scan| !scan.entries.is_empty()) else { return Ok(()) };
+        let offered: Vec<_> =
+            self.branches.iter().filter(|branch| Some(*branch) != self.own).cloned().collect();
+        match prompter.select_work(&offered, Some(&scan))? {
+            SelectedWork::Branches(branches) => self.picked = branches,
+            SelectedWork::Specs => self.specs = Some(scan),
+        }
+        Ok(())
+    }
+
+    /// Whether specs are wanted, but none is pending.
+    pub(super) fn nothing_to_do(&self) -> Option<String> {
+        let scan = self.specs.as_ref().filter(|scan| scan.entries.is_empty())?;
+        Some(format!("No pending specs found. (looked for {} in {})", scan.format, scan.dir.display()))
+    }
+
+    fn choose_specs(
+        &self,
+        scan: &SpecScan,
+        prompter: &impl Prompter,
+        context: &Context,
+    ) -> Result<Vec<SpecEntry>, PawError> {
+        let picking = self.args.specs.as_ref().is_none_or(Vec::is_empty) && !self.args.from_all_specs;
         if picking && !prompter.is_interactive() {
             return Err(PawError::new(
                 ErrorCode::FailedPrecondition,
@@ -155,29 +236,13 @@ impl AgentSelection<'_> {
             )
             .hint("name them with --specs NAME[,NAME...], or launch every one with --from-all-specs"));
         }
-        let scan = self.scan(context)?;
-        if scan.entries.is_empty() {
-            return Err(PawError::new(
-                ErrorCode::FailedPrecondition,
-                format!("No pending specs found. (looked for {} in {})", scan.format, scan.dir.display()),
-            ));
-        }
         let chosen = match &self.args.specs {
-            Some(names) if names.is_empty() => prompter.select_specs(&scan.entries)?,
-            Some(names) => specs::resolve(names, &scan.entries)?,
-            None => specs::select_all(&scan.entries)?,
+            Some(names) if !names.is_empty() => specs::resolve(names, &scan.entries)?,
+            _ if picking => prompter.select_specs(&scan.entries)?,
+            _ => specs::select_all(&scan.entries)?,
         };
         self.warn_about_uncommitted(&chosen, context)?;
         Ok(chosen)
-    }
-
-    fn scan(&self, context: &Context) -> Result<specs::SpecScan, PawError> {
-        let prefix = self.config.branch_prefix();
-        let scan = specs::scan(&self.repo.root, self.config.specs.as_ref(), self.args.specs_format, &prefix)?;
-        for warning in &scan.warnings {
-            context.output.warn(warning);
-        }
-        Ok(scan)
     }
 
     fn warn_about_uncommitted(&self, specs: &[SpecEntry], context: &Context) -> Result<(), PawError> {

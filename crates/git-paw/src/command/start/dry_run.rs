@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use paw_core::config::{Approval, PawConfig};
 use paw_core::{AgentId, PawError, Receipt, SessionMode, SessionStatus};
 use paw_host::clock;
 use paw_host::process::own_program;
@@ -22,21 +23,58 @@ pub(super) fn run(args: &StartArgs, site: &StartContext, context: &Context) -> R
         note_ignored_flags(&session, context);
     }
     let config = config(args, site, context)?;
-    let planned = make_plan(args, site, &config, &RunningSessions::default(), context)?;
-    plan(&planned, args.wants_specs(), context)
+    match make_plan(args, site, &config, &RunningSessions::default(), context)? {
+        Some(planned) => plan(&planned, args.wants_specs(), &config, context),
+        None => Ok(()),
+    }
+}
+
+/// What a person wants to know before anything starts: a name and a value per line.
+fn summary(plan: &SessionPlan, config: &PawConfig) -> [(&'static str, String); 5] {
+    let supervisor = config.supervisor.clone().unwrap_or_default();
+    let attended = plan.supervisor.is_some() || plan.unattended;
+    let mut clis: Vec<_> = plan.agents.iter().map(|agent| agent.cli.as_str()).collect();
+    clis.sort_unstable();
+    clis.dedup();
+    [
+        ("session", plan.session.to_string()),
+        (
+            "supervisor",
+            match &plan.supervisor {
+                Some(supervisor) => supervisor.cli.clone(),
+                None if plan.unattended => "none: this command takes its role".to_owned(),
+                None => "none".to_owned(),
+            },
+        ),
+        ("CLI", clis.join(", ")),
+        (
+            "approval",
+            if attended {
+                supervisor.agent_approval.to_string()
+            } else {
+                format!("{}: agents ask in their panes", Approval::Manual)
+            },
+        ),
+        (
+            "messages",
+            match &plan.broker {
+                Some(broker) => format!("http://{}:{} (or the next free port)", broker.bind, broker.port),
+                None => "off".to_owned(),
+            },
+        ),
+    ]
 }
 
 /// Prints the plan and the tmux commands, without tokens.
-fn plan(plan: &SessionPlan, from_specs: bool, context: &Context) -> Result<(), PawError> {
+fn plan(plan: &SessionPlan, from_specs: bool, config: &PawConfig, context: &Context) -> Result<(), PawError> {
     let say = |line: &str| context.output.say(line);
     say(match (plan.mode(), from_specs) {
         (SessionMode::Supervisor, _) => "Dry run — supervisor session plan:",
         (SessionMode::Bare, true) => "Dry run — session plan (from specs):",
         (SessionMode::Bare, false) => "Dry run — session plan:",
     })?;
-    say(&format!("  session {}", plan.session))?;
-    if let Some(supervisor) = &plan.supervisor {
-        say(&format!("  supervisor → {}", supervisor.cli))?;
+    for (name, value) in summary(plan, config) {
+        say(&format!("  {name:<11} {value}"))?;
     }
     for agent in &plan.agents {
         let dir = below_parent(&agent.dir, &plan.repo.root);

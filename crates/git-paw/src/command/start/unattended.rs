@@ -75,11 +75,14 @@ impl UnattendedArgs {
 pub(super) fn run(args: &StartArgs, context: &Context) -> Result<ExitCode, PawError> {
     let started = context.require_repo().and_then(|repo| {
         let checks = require_gates(&repo, args.trust, context)?;
-        super::begin(args, context)?;
-        Ok((checks, context.require_session()?))
+        if super::begin(args, context)?.is_none() {
+            return Ok(None);
+        }
+        Ok(Some((checks, context.require_session()?)))
     });
     match started {
-        Ok((checks, session)) => follow(&args.unattended, checks, &session, context),
+        Ok(None) => Ok(ExitCode::SUCCESS),
+        Ok(Some((checks, session))) => follow(&args.unattended, checks, &session, context),
         Err(error) => {
             context.output.fail(&error);
             Ok(ExitCode::from(EXIT_CANCELLED))

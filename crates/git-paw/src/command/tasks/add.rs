@@ -25,7 +25,7 @@ pub(crate) struct AddArgs {
     #[arg(required_unless_present = "spec")]
     pub(crate) title: Option<String>,
     /// Create the task from this spec (a name as in `git paw start --specs`)
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["parent", "details"])]
+    #[arg(long, value_name = "SPEC", conflicts_with_all = ["parent", "details"])]
     pub(crate) spec: Option<String>,
     /// Format of the specs: openspec, markdown, speckit or superpowers
     #[arg(long, value_name = "FORMAT", requires = "spec")]
@@ -46,10 +46,10 @@ pub(crate) struct AddArgs {
     #[arg(long)]
     pub(crate) priority: Option<String>,
     /// A task or subtask that must be done first; repeatable
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "TASK")]
     pub(crate) depends_on: Vec<String>,
     /// Add it as a subtask of this task
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "TASK")]
     pub(crate) parent: Option<String>,
     #[command(flatten)]
     pub(crate) common: TaskArgs,

@@ -24,10 +24,10 @@ use crate::prompt::{Prompter as _, TerminalPrompter};
   git paw tasks expand 42
   git paw tasks expand 42 --executor codex --yes")]
 pub(crate) struct ExpandArgs {
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "TASK")]
     id: String,
     /// Executor: claude, codex, gemini, aider, opencode, or one from the configuration
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "CLI")]
     executor: Option<String>,
     /// Write the proposal without asking
     #[arg(long)]

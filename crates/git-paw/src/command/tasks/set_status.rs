@@ -18,6 +18,7 @@ use crate::context::Context;
 )]
 pub(crate) struct SetStatusArgs {
     /// Id of a task (42) or a subtask (42.1)
+    #[arg(value_name = "TASK")]
     pub(crate) id: String,
     /// New status: pending, in-progress, done, review, blocked, deferred or cancelled
     pub(crate) status: String,

@@ -16,6 +16,7 @@ use crate::context::Context;
 #[command(after_help = "Examples:\n  git paw tasks show 42\n  git paw tasks show 42.1 --json")]
 pub(crate) struct ShowArgs {
     /// Id of a task (42) or a subtask (42.1)
+    #[arg(value_name = "TASK")]
     pub(crate) id: String,
     #[command(flatten)]
     pub(crate) common: TaskArgs,

@@ -1,7 +1,7 @@
 //! Formats worktrees for JSON output.
 
 use paw_worktree::list::UnmanagedWorktree;
-use paw_worktree::{ManagedWorktree, PreparedWorktree};
+use paw_worktree::{Checkout, CheckoutKind, CheckoutState, ManagedWorktree, PreparedWorktree};
 use serde_json::{Value, json};
 
 /// A registered worktree. Absent values are omitted.
@@ -40,6 +40,28 @@ pub(super) fn unmanaged(entry: &UnmanagedWorktree) -> Value {
         "managed": false,
         "kind": "worktree",
     })
+}
+
+/// A checkout that is not in the registry.
+pub(super) fn checkout(checkout: &Checkout) -> Value {
+    json!({
+        "name": checkout.name,
+        "path": checkout.path.to_string_lossy(),
+        "branch": checkout.branch.as_ref().map(paw_core::BranchName::as_str),
+        "managed": false,
+        "kind": if checkout.kind == CheckoutKind::Main { "main" } else { "worktree" },
+    })
+}
+
+/// Adds the state of a checkout. Absent values are omitted.
+pub(super) fn add_state(value: &mut Value, state: Option<&CheckoutState>) {
+    let Some(state) = state else { return };
+    if let Some(changed) = state.changed {
+        value["changed_files"] = changed.into();
+    }
+    if let Some(compared) = state.compared {
+        (value["ahead"], value["behind"]) = (compared.ahead.into(), compared.behind.into());
+    }
 }
 
 /// A new worktree.

@@ -75,6 +75,13 @@ impl Prompter for ScriptedPrompter {
         }
     }
 
+    fn edit(&self, question: &PromptQuestion<'_>, _text: &str) -> Result<String, PawError> {
+        match self.next(question, &[], 0)? {
+            ScriptedAnswer::Line(line) => Ok(line.to_owned()),
+            other => panic!("{other:?} does not answer {question:?}"),
+        }
+    }
+
     fn write(&self, question: &PromptQuestion<'_>, check: LineCheck) -> Result<String, PawError> {
         match self.next(question, &[], 0)? {
             ScriptedAnswer::Line(line) => {

@@ -102,7 +102,7 @@ fn add_refuses_invalid_requests_before_it_creates_anything() {
         (&["add", "main"], "main"),
         (&["add", "bad..name"], "Invalid branch name"),
         (&["add", "feat/c", "--cli", "nope"], "nope"),
-        (&["add", "--from-spec", "nope"], "no openspec specs"),
+        (&["add", "--from-spec", "nope"], "this repository has no specs"),
     ] {
         let ran = world.paw(args);
         assert!(ran.code == 1 && ran.stderr.contains(problem), "{args:?}: {ran}");

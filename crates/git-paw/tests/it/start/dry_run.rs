@@ -12,7 +12,11 @@ fn dry_run_shows_session_plan_and_touches_nothing() {
     let (plan, commands) = ran.stdout.split_once("\n\n").unwrap();
     insta::assert_snapshot!(plan, @"
     Dry run — session plan:
-      session paw-app
+      session     paw-app
+      supervisor  none
+      CLI         agent
+      approval    manual: agents ask in their panes
+      messages    off
       feat/a → agent (../app-feat-a)
       feat/b → agent (../app-feat-b)
     ");
@@ -30,7 +34,8 @@ fn dry_run_of_a_supervised_session_shows_environment_and_logging_but_no_token() 
     let ran = world.start(&["--dry-run", "--supervisor", "--branches", "feat/a"]);
     assert!(ran.stdout.starts_with("Dry run — supervisor session plan:\n"), "{ran}");
     for part in [
-        "  supervisor → agent",
+        "  supervisor  agent\n",
+        "  messages    http://127.0.0.1:9119 (or the next free port)\n",
         "tmux set-environment -t =paw-app: GIT_PAW_BROKER_URL http://127.0.0.1:9119",
         "tmux pipe-pane -o -t =paw-app:0.2 '",
         " __log-pane [SANDBOX]/app/.git-paw/logs/paw-app/feat--a.log'",
@@ -120,7 +125,8 @@ fn start_refuses_the_branch_of_the_main_checkout() {
     let world = World::new();
     let ran = world.paw(&["start", "--branches", "feat/a,main"]);
     assert!(
-        ran.stderr.contains("cannot start an agent on 'main': it is checked out in your main checkout"),
+        ran.stderr
+            .contains("cannot start an agent on 'main': it is already checked out in your main checkout"),
         "{ran}"
     );
     world.assert_nothing_started();

@@ -10,6 +10,7 @@ use crate::paw::PROGRAM;
 #[test]
 fn non_tty_bare_start_exits_cleanly_with_attach_hint() {
     let world = World::new();
+    world.configure("[broker]\nenabled = false\n");
     let ran = world.start(&["--branches", "feat/x,feat/y"]);
     insta::assert_snapshot!(ran, @"
     exit 0
@@ -282,4 +283,55 @@ fn start_prints_the_attach_command_if_it_cannot_attach() {
     let ran = world.paw(&["attach"]);
     world.sandbox.run(&world.repo.root, "tmux", ["-L", &socket, "kill-server"]);
     assert!(ran.stderr.contains(&format!("hint: tmux -L {socket} attach -t paw-app")), "{ran}");
+}
+
+#[test]
+fn start_names_the_files_of_a_failed_rebase_and_the_flag_against_it() {
+    let world = World::new();
+    world.repo.git(["checkout", "--quiet", "-b", "feat/a"]);
+    world.repo.commit_file("README.md", "theirs\n", "theirs");
+    world.repo.git(["checkout", "--quiet", "main"]);
+    world.repo.commit_file("README.md", "ours\n", "ours");
+    let ran = world.paw(&["start", "--cli", "agent", "--branches", "feat/a"]);
+    assert_eq!(ran.code, 1, "{ran}");
+    assert!(ran.stderr.contains("rebase onto main failed"), "{ran}");
+    assert!(
+        ran.stderr.contains("these files conflict: README.md") && ran.stderr.contains("--no-rebase"),
+        "{ran}"
+    );
+    assert_eq!(world.worktrees(), [""; 0]);
+    world.start(&["--cli", "agent", "--branches", "feat/a", "--no-rebase"]);
+}
+
+#[test]
+fn start_refuses_an_occupied_path_and_a_branch_that_is_checked_out_elsewhere() {
+    let world = World::new();
+    std::fs::create_dir(world.sandbox.root().join("app-feat-a")).unwrap();
+    let ran = world.paw(&["start", "--cli", "agent", "--branches", "feat/a"]);
+    assert_eq!(ran.code, 1, "{ran}");
+    assert!(
+        ran.stderr.contains("path '[SANDBOX]/app-feat-a' already exists and is not its worktree"),
+        "{ran}"
+    );
+    assert!(ran.stderr.contains("hint: move or remove it, or use a branch with another name"), "{ran}");
+    world.repo.git(["worktree", "add", "--quiet", "-b", "feat/b", "../elsewhere"]);
+    let ran = world.paw(&["start", "--cli", "agent", "--branches", "feat/b"]);
+    assert!(
+        ran.code == 1 && ran.stderr.contains("it is already checked out at [SANDBOX]/elsewhere"),
+        "{ran}"
+    );
+}
+
+#[test]
+fn start_of_several_agents_mentions_messages_once() {
+    let world = World::new();
+    let start = || world.paw(&["start", "--cli", "agent", "--branches", "feat/a,feat/b"]).stderr;
+    assert!(start().contains("[broker] enabled = true"));
+    assert_eq!(world.paw(&["purge", "--force"]).code, 0);
+    assert!(!start().contains("[broker]"), "only once per repository");
+    assert_eq!(world.paw(&["purge", "--force"]).code, 0);
+    let other = World::new();
+    other.configure("[broker]\nenabled = false\n");
+    let ran = other.start(&["--cli", "agent", "--branches", "feat/a,feat/b"]);
+    assert!(!ran.stderr.contains("[broker]"), "the user has decided: {ran}");
 }

@@ -15,6 +15,7 @@ fn with_specs() -> World {
 #[test]
 fn non_tty_from_specs_exits_cleanly() {
     let world = with_specs();
+    world.configure("[broker]\nenabled = false\n");
     let ran = world.start(&["--from-specs"]);
     assert!(ran.stdout.ends_with("Attach with: tmux attach -t paw-app\n"), "{ran}");
     assert_eq!(ran.stderr, "", "the alias is silent");
@@ -76,9 +77,38 @@ fn uncommitted_specs_warn_and_force_silences() {
 }
 
 #[test]
-fn start_reports_that_there_are_no_pending_specs() {
+fn start_without_pending_specs_exits_with_0_and_a_sentence() {
+    let world = World::new();
+    world.repo.write("openspec/changes/archive/old/tasks.md", "- [x] 1.1 done\n");
+    for flags in [&["--from-all-specs"][..], &["--specs"], &["--from-all-specs", "--dry-run"]] {
+        let ran = world.paw(&[&["start"], flags].concat());
+        let said = "No pending specs found. (looked for openspec in openspec/changes)\n";
+        assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, said, ""), "{ran}");
+    }
+    world.assert_nothing_started();
+}
+
+#[test]
+fn start_from_specs_of_a_repository_without_any_says_where_it_looked() {
     let world = World::new();
     let ran = world.paw(&["start", "--from-all-specs"]);
     assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("openspec/changes") && ran.stderr.contains("[specs] dir"), "{ran}");
     world.assert_nothing_started();
+}
+
+#[test]
+fn start_reports_mistakes_about_specs_before_a_missing_cli() {
+    let sandbox = paw_testkit::Sandbox::new();
+    let repo = sandbox.repo("app");
+    let said = |args: &[&str]| {
+        let ran = crate::paw::paw(&sandbox, &repo.root, &[&["start"], args].concat());
+        assert_eq!(ran.code, 1, "{ran}");
+        ran.stderr.lines().next().unwrap().to_owned()
+    };
+    assert_eq!(said(&["--preset", "x"]), "error: preset 'x' not found");
+    assert!(said(&["--from-all-specs"]).starts_with("error: this repository has no specs: none of "));
+    repo.write("openspec/changes/add-auth/tasks.md", "- [ ] 1.1 do it\n");
+    assert_eq!(said(&["--specs", "typo"]), "error: no spec 'typo'");
+    assert!(said(&["--from-all-specs"]).starts_with("error: no AI coding CLI found"));
 }

@@ -14,7 +14,25 @@ fn start_does_not_run_a_repositorys_cli_without_approval() {
     let ran = world.paw(&["start", "--cli", "evil", "--branches", "feat/a"]);
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("clis.evil.command") && ran.stderr.contains("--trust"), "{ran}");
-    assert!(ran.stderr.contains("CLI 'evil' not found"), "{ran}");
+    assert!(ran.stderr.contains("CLI 'evil' is defined by this repository and not approved"), "{ran}");
+    let pair = world.paw(&["start", "--branches", "feat/a=evil"]);
+    assert!(pair.stderr.contains("CLI 'evil' is defined by this repository and not approved"), "{pair}");
+    world.assert_nothing_started();
+    let listed = world.paw(&["list-clis"]);
+    assert!(
+        listed.stdout.lines().any(|line| line.starts_with("evil") && line.contains("not approved")),
+        "{listed}"
+    );
+    assert!(listed.stderr.contains("git paw start --trust"), "{listed}");
+}
+
+#[test]
+fn dry_run_with_trust_plans_with_the_repositorys_cli_and_approves_nothing() {
+    let world = with_own_cli();
+    let planned = world.start(&["--dry-run", "--trust", "--cli", "evil", "--branches", "feat/a"]);
+    assert!(planned.stdout.contains("feat/a → evil") && planned.stderr.is_empty(), "{planned}");
+    let without = world.paw(&["start", "--dry-run", "--cli", "evil", "--branches", "feat/a"]);
+    assert_eq!(without.code, 1, "{without}");
     world.assert_nothing_started();
 }
 

@@ -309,7 +309,7 @@ fn setting_a_key_without_effect_is_a_warning_with_the_reason() {
 
 /// A valid file with some of its characters replaced, removed, doubled or swapped.
 fn damaged() -> impl Strategy<Value = String> {
-    let file = default_file(true);
+    let file = default_file(Some(".specify/specs"));
     let whole = file.lines().map(|line| line.strip_prefix("# ").unwrap_or(line)).collect::<Vec<_>>().join(
         "
 ",

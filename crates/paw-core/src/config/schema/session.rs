@@ -11,7 +11,7 @@ section! {
     SpecsConfig {
         /// openspec, markdown, speckit or superpowers
         default spec_type as "type": SpecType = SpecType::Openspec,
-        /// directory of the specs; the default depends on the type
+        /// directory of the specs; without it, they are found where the tools of each type put them
         optional dir: PathBuf = "specs",
     }
 }
@@ -103,7 +103,17 @@ choice! {
 }
 
 impl SpecType {
-    /// The default directory of specs of this type.
+    /// The directories in which the tools of this type put specs, the preferred one first.
+    pub fn usual_dirs(self) -> &'static [&'static str] {
+        match self {
+            Self::Openspec => &["openspec/changes", "specs"],
+            Self::Markdown => &["specs"],
+            Self::Speckit => &[".specify/specs", "specs"],
+            Self::Superpowers => &["docs/superpowers/plans"],
+        }
+    }
+
+    /// The directory of specs of this type where none exists.
     pub fn default_dir(self) -> &'static Path {
         Path::new(match self {
             Self::Openspec | Self::Markdown => "specs",

@@ -25,7 +25,7 @@ fn top_level() -> impl Iterator<Item = String> {
 
 #[test]
 fn first_init_writes_a_complete_commented_default_config() {
-    let file = default_file(false);
+    let file = default_file(None);
     let layer = parse(&file, "config.toml").unwrap();
     assert!(layer.is_empty() && layer.warnings().is_empty());
     for start in top_level() {
@@ -37,8 +37,8 @@ fn first_init_writes_a_complete_commented_default_config() {
 
 #[test]
 fn second_init_on_the_just_written_file_is_a_no_op() {
-    assert_eq!(add_missing(&default_file(false), "f").unwrap(), None);
-    assert_eq!(add_missing(&default_file(true), "f").unwrap(), None);
+    assert_eq!(add_missing(&default_file(None), "f").unwrap(), None);
+    assert_eq!(add_missing(&default_file(Some(".specify/specs")), "f").unwrap(), None);
     let grown = add("mouse = true\n");
     assert_eq!(add_missing(&grown, "f").unwrap(), None);
 }
@@ -75,7 +75,7 @@ fn init_never_modifies_existing_user_values() {
 
 #[test]
 fn generated_config_contains_commented_supervisor_examples() {
-    let file = default_file(false);
+    let file = default_file(None);
     let (_, section) = file.split_once("\n# [supervisor] ").unwrap();
     let (section, _) = section.split_once("\n\n").unwrap();
     for key in ["enabled", "cli", "test_command", "agent_approval"] {
@@ -85,7 +85,7 @@ fn generated_config_contains_commented_supervisor_examples() {
 
 #[test]
 fn generated_config_contains_commented_examples() {
-    let file = default_file(false);
+    let file = default_file(None);
     for start in
         ["default_spec_cli = ", "branch_prefix = ", "[specs]", "[logging]", "[broker]", "[supervisor]"]
     {
@@ -95,7 +95,7 @@ fn generated_config_contains_commented_examples() {
 
 #[test]
 fn the_default_file_activates_the_section_for_spec_kit() {
-    let file = default_file(true);
+    let file = default_file(Some(".specify/specs"));
     assert!(file.contains("\n[specs]\ntype = \"speckit\"\ndir = \".specify/specs\"\n"));
     assert_eq!(lines_with(&file, "[specs]"), 1);
     let config = resolve(Layer::default(), parse(&file, "f").unwrap(), |_| false).unwrap();
@@ -103,8 +103,23 @@ fn the_default_file_activates_the_section_for_spec_kit() {
 }
 
 #[test]
+fn keys_of_the_default_file_can_be_activated() {
+    let file = activate(&default_file(None), "default_cli", "my \"own\" cli");
+    let file = activate(&file, "broker.enabled", true);
+    let file = activate(&file, "supervisor.test_command", "cargo test # all\n");
+    let config = resolve(Layer::default(), parse(&file, "f").unwrap(), |_| false).unwrap();
+    assert_eq!(config.default_cli.as_deref(), Some("my \"own\" cli"));
+    assert!(config.broker.enabled);
+    let supervisor = config.supervisor.unwrap();
+    assert_eq!(supervisor.test_command.as_deref(), Some("cargo test # all\n"));
+    assert!(!supervisor.enabled);
+    assert_eq!(add_missing(&file, "f").unwrap(), None, "nothing is missing");
+    assert_eq!(activate(&file, "no.such_key", "x"), file);
+}
+
+#[test]
 fn the_default_file_is_aligned_and_commented() {
-    let head: Vec<_> = default_file(false).lines().take(40).map(str::to_owned).collect();
+    let head: Vec<_> = default_file(None).lines().take(40).map(str::to_owned).collect();
     insta::assert_snapshot!(head.join("\n"), @r##"
     ## git-paw settings for this repository. Settings missing here come from ~/.config/git-paw/config.toml, then from
     ## the defaults shown below. To change one, remove the "# " in front of it and of its [section].
@@ -129,7 +144,7 @@ fn the_default_file_is_aligned_and_commented() {
 
     # [specs]            # location and format of specs
     # type = "openspec"  # openspec, markdown, speckit or superpowers
-    # dir = "specs"      # directory of the specs; the default depends on the type
+    # dir = "specs"      # directory of the specs; without it, they are found where the tools of each type put them
 
     # [logging]                  # log files of pane output
     # enabled = false            # write the output of every pane to a file
@@ -226,7 +241,7 @@ fn keep_defaults(table: &mut toml::Table, keys: &[ConfigKey]) {
 
 #[test]
 fn the_uncommented_default_file_parses_to_the_defaults() {
-    let text = uncommented(&default_file(false));
+    let text = uncommented(&default_file(None));
     let mut layer = parse(&text, "f").unwrap();
     assert!(layer.warnings().is_empty());
     let examples = resolve(Layer::default(), layer.clone(), |_| false).unwrap();

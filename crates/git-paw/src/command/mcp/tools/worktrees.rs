@@ -20,7 +20,7 @@ pub(super) fn tools() -> Vec<Tool> {
             Effect::Reads,
             "List the worktrees of this repository with name, branch, path and status.",
             |_: NoArguments, context| {
-                let args = list::ListArgs { all: false, json: true };
+                let args = list::ListArgs { all: false, ids: true, json: true };
                 list::answer(&args, &open(context)?, context)
             },
         ),
