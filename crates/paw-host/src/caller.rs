@@ -1,8 +1,8 @@
 //! Who runs this command: the user, or an agent. Decided here and nowhere else.
 //!
 //! A process that belongs to an agent's pane is that agent, whatever its own environment says. So is a process without a
-//! terminal inside an agent's worktree. Every other process is the user. Variables can only make a caller an agent, never
-//! the user.
+//! terminal inside an agent's worktree. A process that gates, setup or tests have started acts for whoever wrote them, so it
+//! is an agent without a name. Every other process is the user. Variables can only make a caller an agent, never the user.
 
 use std::fmt;
 use std::fs;
@@ -19,6 +19,8 @@ use crate::tmux::{ServerPane, TmuxError, panes_of_server};
 pub const AGENT_VARIABLE: &str = "GIT_PAW_AGENT_ID";
 /// The token of the pane's agent, in the pane's environment.
 pub const TOKEN_VARIABLE: &str = "GIT_PAW_BROKER_TOKEN";
+/// Set for gates, setup and tests. The process above them keeps it, even if they clear their environment.
+pub const RUN_VARIABLE: &str = "GIT_PAW_RUN";
 /// The pane option with the owner of the pane: an agent's id, or [`DASHBOARD`].
 pub const PANE_OWNER: &str = "@paw_agent";
 /// The owner of the dashboard's pane, which belongs to the user.
@@ -84,6 +86,9 @@ impl CommandCaller {
             if let Some(owner) = find_owner(&lineage, &panes_of_server(*server, PANE_OWNER)?) {
                 return agent(agent_id(&owner));
             }
+        }
+        if variable(RUN_VARIABLE).is_some() {
+            return Ok(Self::Agent(CallingAgent { id: None, token: None }));
         }
         if lineage.is_cut_off {
             return Err(CallerError::CutOff);

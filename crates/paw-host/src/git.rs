@@ -11,6 +11,7 @@ mod clean_checkout;
 mod compare;
 mod differences;
 mod hunks;
+mod listing;
 mod merge_tree;
 mod merged;
 mod plumbing;

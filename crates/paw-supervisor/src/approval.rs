@@ -4,7 +4,8 @@
 //! language (`syntax`), and asks the user unless both see the same words. Every simple command then has to be allowed
 //! (`judge`): by the usage of a known program (`tools`, `usage`), which lists each option with a reason, or by a user rule
 //! (`rules`). Paths have to stay in the worktree and outside of protected names (`path`, `protected`, `file_tree`). Anything
-//! else is asked about. Judging resolves symbolic links but runs and changes nothing.
+//! else is asked about. Judging resolves symbolic links and asks git which files a command would print (`printed`); it
+//! changes nothing.
 //!
 //! [`load_rules`] and [`resolve_rules`] find the rules of a repository, [`log`] remembers the verdicts.
 
@@ -19,6 +20,7 @@ mod launchers;
 mod line;
 pub mod log;
 mod path;
+mod printed;
 mod protected;
 mod repository_rules;
 mod rules;
@@ -87,6 +89,8 @@ pub struct CommandContext {
     pub trunk: Option<String>,
     /// Whether `git push` without a target pushes the branch to its own name on `origin`.
     pub pushes_own_branch: bool,
+    /// Whether the address of a remote contains a password or a token.
+    pub has_secret_remote: bool,
     /// The port of the session's running broker, which agents may use.
     pub broker_port: Option<u16>,
     /// The node packages in the lockfile of the default branch.
@@ -106,6 +110,7 @@ impl CommandContext {
             branch: None,
             trunk: None,
             pushes_own_branch: false,
+            has_secret_remote: false,
             broker_port: None,
             packages: BTreeSet::new(),
             settings: Vec::new(),

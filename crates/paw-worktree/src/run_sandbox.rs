@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use paw_core::config::SandboxLevel;
 use paw_core::paths::{CheckoutDir, PawDir};
 use paw_core::{Diagnostic, ErrorCode, ErrorReport, PawError};
+use paw_host::caller::RUN_VARIABLE;
 use paw_host::config::load_config;
 use paw_host::files::{self, Dirs};
 use paw_host::git::{GitError, Repo};
@@ -95,10 +96,12 @@ impl RunSandbox {
         self
     }
 
+    /// The command inside of the sandbox. What it starts is not the user, and ends with it.
     pub fn apply(&self, command: Command) -> Command {
+        let command = command.env(RUN_VARIABLE, "1");
         match &self.sandbox {
             Some(sandbox) => command.sandbox(sandbox),
-            None => command,
+            None => command.contained(),
         }
     }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
-use paw_testkit::{RunOutput, Terminal, wait_until};
+use paw_testkit::{RunOutput, Sandbox, Terminal, wait_until};
 use serde_json::{Value, json};
 
 use crate::lifecycle::World;
@@ -401,4 +401,40 @@ fn mcp_server_in_an_agents_worktree_without_the_panes_variables_is_not_the_opera
     assert!(!session.world.history().contains("forged"));
     let answer = call_tool(&session, &session.world.repo.root, "say", &said);
     assert!(answer.contains("broker") && session.world.history().contains("forged"), "{answer}");
+}
+
+/// Ways for a gate or a setup command to call git-paw without the mark of its run.
+const RUN_DISGUISES: [&str; 4] = [
+    "cd ROOT && exec env -u GIT_PAW_RUN PAW trust --yes",
+    "cd ROOT && exec env -i PATH=\"$PATH\" HOME=\"$HOME\" PAW trust --yes",
+    "cd ROOT && env -u GIT_PAW_RUN setsid -w PAW trust --yes",
+    "rm -f ROOT/left; (cd ROOT && env -u GIT_PAW_RUN setsid sh -c \"PAW trust --yes; echo >left\" &); \
+     while [ ! -e ROOT/left ]; do :; done; false",
+];
+
+#[test]
+fn gates_and_setup_without_a_sandbox_are_not_the_user() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    let approvals = "[supervisor.common_dev_allowlist]\nextra = [\"make deploy\"]\n";
+    repo.write(".git-paw/config.toml", approvals);
+    let approved =
+        || document(&paw(&sandbox, &repo.root, &["trust", "--list", "--json"]))["approvals"].clone();
+    let none = approved();
+    for (number, line) in RUN_DISGUISES.into_iter().enumerate() {
+        let line = line.replace("ROOT", repo.root.to_str().unwrap()).replace("PAW ", &format!("{PROGRAM} "));
+        let quoted = serde_json::to_string(&line).unwrap();
+        let user = |keys: &str| {
+            let text = format!("[sandbox]\nruns = \"off\"\n{keys}");
+            sandbox.write("home/.config/git-paw/config.toml", &text);
+        };
+        user(&format!("[supervisor]\ntest_command = {quoted}\n"));
+        let ran = paw(&sandbox, &repo.root, &["verify", "main"]);
+        assert!(ran.code == 1 && approved() == none, "{line}: {ran}");
+        user(&format!("[worktree]\nsetup_commands = [{quoted}]\n"));
+        let ran = paw(&sandbox, &repo.root, &["worktree", "create", &format!("feat/{number}")]);
+        assert!(ran.to_string().contains("setup failed") && approved() == none, "{line}: {ran}");
+    }
+    let ran = paw(&sandbox, &repo.root, &["trust", "--yes"]);
+    assert!(ran.code == 0 && approved() != none, "{ran}");
 }

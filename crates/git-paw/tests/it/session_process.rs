@@ -132,11 +132,16 @@ fn agents_command_has_tmux_restart_the_session_process() {
     let pid = world.process();
     world.kill(pid);
     world.sandbox.set("GIT_PAW_AGENT_ID", "feat-a");
+    world.sandbox.set("LD_LIBRARY_PATH", "/of-the-pane");
     // Without a token it is refused, but the process starts.
     assert_eq!(world.paw(&["say", "status", "working"]).code, 1);
     let next = wait_until("the process is back", || world.find_process());
     let environment = fs::read(format!("/proc/{next}/environ")).unwrap();
-    assert!(!String::from_utf8_lossy(&environment).contains("GIT_PAW_AGENT_ID"));
+    let environment = String::from_utf8_lossy(&environment);
+    assert!(
+        !environment.contains("GIT_PAW_AGENT_ID") && !environment.contains("of-the-pane"),
+        "{environment}"
+    );
 }
 
 #[test]

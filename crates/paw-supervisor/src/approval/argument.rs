@@ -19,19 +19,22 @@ pub(super) struct ArgumentValue<'a> {
     pub(super) is_value: bool,
     /// Contains the output of a command.
     pub(super) unknown: bool,
+    /// The exit code of a command.
+    pub(super) is_status: bool,
     pub(super) tree: Option<&'a FileTree>,
     pub(super) access: PathAccess,
 }
 
 impl<'a> ArgumentValue<'a> {
     pub(super) fn of(word: &'a ShellWord, access: PathAccess) -> Self {
-        let ShellWord { text, glob, unknown, tree, .. } = word;
+        let ShellWord { text, glob, unknown, is_status, tree, .. } = word;
         Self {
             text,
             glob: *glob,
             no_option: false,
             is_value: false,
             unknown: *unknown,
+            is_status: *is_status,
             tree: tree.as_ref(),
             access,
         }
@@ -42,7 +45,7 @@ impl<'a> ArgumentValue<'a> {
 pub(super) enum ArgumentKind {
     /// `TEXT`: any text that is neither a path nor code.
     Text,
-    /// `WORDS`: text of a program without harmful options, so that it may start with the output of a command.
+    /// `WORDS`, or `TEXTS` if words with a dash are meant, too: text of a program without harmful options, so that it may start with the output of a command.
     Words,
     /// `PATH`: in the worktree and not protected. Commit names pass too.
     Path,
@@ -72,7 +75,7 @@ pub(super) enum ArgumentKind {
     Awk,
     /// `JQ`: a filter that does not read the environment or modules.
     Jq,
-    /// `SUFFIX`: the suffix of a backup file.
+    /// `SUFFIX`: the suffix of a backup file. Another one could give it the name of a settings file.
     Suffix,
     /// `MODE`: read, write and execute permissions; no setuid or setgid.
     Mode,
@@ -80,6 +83,8 @@ pub(super) enum ArgumentKind {
     Remote,
     /// `BRANCH`: the worktree's own branch.
     Branch,
+    /// `LINES`: a range of lines and, after a colon, the file that has them.
+    Lines,
     /// `KEY`: a git setting that holds no secret.
     Key,
     /// `BROKER`: an address of the session's broker.
@@ -98,7 +103,7 @@ impl ArgumentKind {
     pub(super) fn parse(word: &str) -> Option<Self> {
         Some(match word {
             "TEXT" => Self::Text,
-            "WORDS" => Self::Words,
+            "WORDS" | "TEXTS" => Self::Words,
             "PATH" => Self::Path,
             "FILE" => Self::File,
             "LOCAL" => Self::Local,
@@ -116,6 +121,7 @@ impl ArgumentKind {
             "MODE" => Self::Mode,
             "REMOTE" => Self::Remote,
             "BRANCH" => Self::Branch,
+            "LINES" => Self::Lines,
             "KEY" => Self::Key,
             "BROKER" => Self::Broker,
             "DATA" => Self::Data,
@@ -140,6 +146,7 @@ impl ArgumentKind {
             let fits = match self {
                 Self::Words => true,
                 Self::Text => value.is_value || value.no_option,
+                Self::Number => value.is_status,
                 _ => false,
             };
             return if fits {
@@ -151,6 +158,7 @@ impl ArgumentKind {
         match self {
             Self::Path | Self::File => return self.check_path(value, shell),
             Self::Argument => return check_any(value, shell),
+            Self::Lines => return check_lines(value, shell),
             Self::Local if text == "." || text.starts_with("./") => return self.check_path(value, shell),
             Self::Words if value.glob => return shell.check_path(text, true, PathAccess::Read),
             _ if value.glob || value.tree.is_some() => {
@@ -160,7 +168,7 @@ impl ArgumentKind {
         }
         let fits = match self {
             Self::Text | Self::Words | Self::Path | Self::File | Self::Argument => true,
-            Self::Local => false,
+            Self::Local | Self::Lines => false,
             Self::Number => is_number(text),
             Self::Name => is_name(text),
             Self::Ref => {
@@ -173,12 +181,7 @@ impl ArgumentKind {
             Self::Sed => scripts::is_harmless_sed(text),
             Self::Awk => scripts::is_harmless_awk(text),
             Self::Jq => scripts::is_harmless_jq(text),
-            Self::Suffix => {
-                text.is_empty()
-                    || text
-                        .strip_prefix('.')
-                        .is_some_and(|rest| rest.chars().all(|c| c.is_ascii_alphanumeric()))
-            }
+            Self::Suffix => matches!(text, "" | ".bak" | ".orig" | ".old" | ".tmp" | ".backup"),
             Self::Format => text.starts_with('+'),
             Self::Mode => is_mode(text),
             Self::Remote => matches!(text, "origin" | "upstream"),
@@ -212,6 +215,10 @@ impl ArgumentKind {
         if at.is_some() {
             return Err(format!("{} could be a file with more arguments", quoted(text)));
         }
+        // What git leaves out is not read.
+        if [":!", ":^", ":(exclude)"].iter().any(|sign| text.starts_with(sign)) && shell.is_free(text) {
+            return Ok(());
+        }
         // git reads `HEAD:file` and `:(top)file`.
         for (at, _) in text.match_indices([':', ')', '=']) {
             let part = text[at..].trim_start_matches([':', ')', '=', '!', '^']);
@@ -224,7 +231,7 @@ impl ArgumentKind {
             let last = text.rsplit(['/', ':', ')']).next().unwrap_or(text);
             let secrets =
                 [".env", ".env.local", "id_rsa", "server.pem", "server.key", ".npmrc", "credentials.json"];
-            if secrets.iter().any(|name| protected::matches(last, name)) && !last.starts_with('[') {
+            if secrets.iter().any(|name| protected::matches(last, name)) {
                 return Err(format!("{} could match a protected file", quoted(text)));
             }
         }
@@ -246,6 +253,15 @@ impl ArgumentKind {
             _ => format!("the argument {text} is not on the allowlist"),
         }
     }
+}
+
+/// `1,5:file` and `:name:file`
+fn check_lines(value: ArgumentValue<'_>, shell: &ShellState<'_>) -> Result<(), String> {
+    let file = value.text.rsplit(':').next().unwrap_or_default();
+    if value.glob || value.tree.is_some() || file == value.text {
+        return Err(format!("{} does not name lines of a file", quoted(value.text)));
+    }
+    shell.check_path(file, false, PathAccess::Read)
 }
 
 /// Whatever the argument means, no part of it may be a path outside of the worktree.
@@ -397,7 +413,8 @@ fn is_key(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     let plain = |c: char| c.is_ascii_alphanumeric() || "._/-".contains(c);
     let sections = [
-        "user.",
+        "user.name",
+        "user.email",
         "init.",
         "branch.",
         "push.",
@@ -418,9 +435,7 @@ fn is_key(key: &str) -> bool {
         "remote.pushdefault",
         "rerere.enabled",
     ];
-    key.chars().all(plain)
-        && sections.iter().any(|section| key.starts_with(section))
-        && !key.ends_with("signingkey")
+    key.chars().all(plain) && sections.iter().any(|section| key.starts_with(section))
 }
 
 #[cfg(test)]

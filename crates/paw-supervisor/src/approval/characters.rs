@@ -54,7 +54,7 @@ fn is_look_alike(c: char) -> bool {
     let sign =
         matches!(c, '\u{37e}' | '\u{589}' | '\u{2024}'..='\u{2025}' | '\u{2223}' | '\u{a789}' | '\u{1c3}');
     let letter = matches!(c, '\u{2100}'..='\u{214f}' | '\u{1d400}'..='\u{1d7ff}' | '\u{ff00}'..='\u{ffef}');
-    blank || dash || quote || slash || sign || letter || c == '\u{131}' || c == '\u{261}'
+    blank || dash || quote || slash || sign || letter || matches!(c, '\u{131}' | '\u{17f}' | '\u{261}')
 }
 
 /// Whether a Latin word contains Greek, Cyrillic or related letters.

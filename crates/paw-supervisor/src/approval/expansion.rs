@@ -13,14 +13,19 @@ impl Judge<'_> {
             match part {
                 WordPart::Text { text, quoted: true } => {
                     word.quoted = true;
+                    word.is_status &= text.is_empty();
                     word.text.push_str(text);
                 }
                 WordPart::Text { text, quoted: false } => {
                     word.home |= word.text.is_empty() && !word.quoted && text.starts_with('~');
                     word.glob |= text.contains(['*', '?', '[']) && text != "[";
+                    word.is_status &= text.is_empty();
                     word.text.push_str(text);
                 }
-                WordPart::Status => append(&mut word, &ShellWord::literal("0"), true)?,
+                WordPart::Status => {
+                    let value = ShellWord { is_status: true, ..unknown() };
+                    append(&mut word, &value, true)?;
+                }
                 WordPart::Variable { name, quoted } => {
                     let value = self.variable(name)?;
                     append(&mut word, &value, *quoted)?;
@@ -36,10 +41,13 @@ impl Judge<'_> {
 
     fn variable(&self, name: &str) -> Result<ShellWord, String> {
         if let Some(value) = self.shell.variables.get(name) {
-            return Ok(value.clone());
+            return value.clone().ok_or_else(|| {
+                format!("it depends on the course of the line which value {} has", quoted(name))
+            });
         }
         match (name, self.shell.only_directory()) {
             ("PWD", Some(dir)) => Ok(ShellWord::literal(&dir)),
+            (name, _) if PUBLIC_VARIABLES.contains(&name) => Ok(unknown()),
             _ => Err(format!("the value of the variable {} is not known", quoted(name))),
         }
     }
@@ -49,9 +57,9 @@ impl Judge<'_> {
         if let Some(text) = self.here_text(nodes) {
             return Ok(ShellWord::literal(text.trim_end_matches('\n')));
         }
-        let dirs = self.shell.dirs.clone();
+        let (dirs, variables) = (self.shell.dirs.clone(), self.shell.variables.clone());
         self.judge_all(nodes)?;
-        self.shell.dirs = dirs;
+        (self.shell.dirs, self.shell.variables) = (dirs, variables);
         let words = match nodes {
             [ShellNode::Command(SimpleCommand { words, redirects, .. })] if redirects.is_empty() => {
                 words.iter().map(|word| word.plain().unwrap_or_default()).collect()
@@ -65,10 +73,7 @@ impl Judge<'_> {
             }
             _ => None,
         };
-        Ok(known.map_or_else(
-            || ShellWord { text: UNKNOWN.to_string(), unknown: true, ..ShellWord::default() },
-            |text| ShellWord::literal(&text),
-        ))
+        Ok(known.map_or_else(unknown, |text| ShellWord::literal(&text)))
     }
 
     /// The text of `cat <<'EOF' … EOF`.
@@ -88,21 +93,44 @@ impl Judge<'_> {
 /// Stands for the output of a command in a word, so that the text around it does not close the gap.
 const UNKNOWN: char = char::REPLACEMENT_CHARACTER;
 
+fn unknown() -> ShellWord {
+    ShellWord { text: UNKNOWN.to_string(), unknown: true, ..ShellWord::default() }
+}
+
 /// Without quotes, a shell splits a value and expands patterns in it.
 fn append(word: &mut ShellWord, value: &ShellWord, quoted: bool) -> Result<(), String> {
-    let plain = value.is_plain() || (value.glob && !value.unknown);
+    let plain = value.is_plain() || value.is_status || (value.glob && !value.unknown);
     if !quoted && !plain {
         return Err("an expansion without quotes could become several words".to_owned());
     }
     word.quoted = true;
     word.glob |= value.glob;
     word.unknown |= value.unknown;
+    word.is_status = value.is_status && word.text.is_empty();
     word.text.push_str(&value.text);
     Ok(())
 }
 
+/// Variables of the environment that are no secrets, so that their values may be printed.
+const PUBLIC_VARIABLES: [&str; 14] = [
+    "CARGO_HOME",
+    "CI",
+    "EDITOR",
+    "GOPATH",
+    "HOME",
+    "JAVA_HOME",
+    "LANG",
+    "LOGNAME",
+    "NODE_ENV",
+    "PATH",
+    "SHELL",
+    "TERM",
+    "USER",
+    "VIRTUAL_ENV",
+];
+
 /// Variables that a line may set for itself: names that no shell and no program reads.
-const OWN_VARIABLES: [&str; 40] = [
+const OWN_VARIABLES: [&str; 71] = [
     "f",
     "file",
     "files_dir",
@@ -143,6 +171,37 @@ const OWN_VARIABLES: [&str; 40] = [
     "u",
     "w",
     "z",
+    "rc",
+    "ret",
+    "code",
+    "out",
+    "msg",
+    "res",
+    "result",
+    "count",
+    "num",
+    "total",
+    "base",
+    "head",
+    "ref",
+    "sha",
+    "tag",
+    "key",
+    "val",
+    "value",
+    "text",
+    "body",
+    "title",
+    "target_file",
+    "target_dir",
+    "test_file",
+    "log_file",
+    "first",
+    "last",
+    "a",
+    "o",
+    "q",
+    "h",
 ];
 
 pub(super) fn is_own_variable(name: &str) -> bool {

@@ -85,8 +85,12 @@ fn tree_of(args: &[ShellWord]) -> FileTree {
     FileTree { roots, names, follows: !plain_files, ..FileTree::default() }
 }
 
-/// The files that the commands before `xargs` list, if they list files.
-pub(super) fn listed_files(before: &[ShellNode], judge: &mut Judge<'_>) -> Result<FileTree, String> {
+/// The files that the commands before `xargs` list, if they list files: one per line, or with NUL after each.
+pub(super) fn listed_files(
+    before: &[ShellNode],
+    with_nul: bool,
+    judge: &mut Judge<'_>,
+) -> Result<FileTree, String> {
     let unknown = || "`xargs` after a command that does not list files".to_owned();
     let Some((first, filters)) = before.split_first() else { return Err(unknown()) };
     for filter in filters {
@@ -97,16 +101,24 @@ pub(super) fn listed_files(before: &[ShellNode], judge: &mut Judge<'_>) -> Resul
     }
     let words = words_of(first, judge).ok_or_else(unknown)?;
     let texts: Vec<_> = words.iter().map(|word| word.text.as_str()).collect();
+    if with_nul != (texts.contains(&"-print0") && !texts.contains(&"-print") && filters.is_empty()) {
+        return Err("`xargs` separates names in another way than the command before".to_owned());
+    }
+    // git prints names that begin at the root of the worktree.
+    let at_root = judge.shell.dirs == [judge.shell.bounds.root.clone()];
     let tracked =
         || FileTree { roots: vec![".".to_owned()], follows: true, tracked: true, ..FileTree::default() };
     match texts.as_slice() {
         ["find", args @ ..] if prints_names(args) => Ok(tree_of(&words[1..])),
-        ["git", "ls-files"] | ["git", "diff", "--name-only"] => Ok(tracked()),
+        ["git", "ls-files"] => Ok(tracked()),
+        ["git", "diff", "--name-only"] if at_root => Ok(tracked()),
         ["git", "ls-files", pattern] if pattern.starts_with("*.") && words[2].quoted => {
             Ok(FileTree { names: vec![(*pattern).to_owned()], ..tracked() })
         }
-        ["git", "diff", "--name-only", more] if !more.starts_with('-') => Ok(tracked()),
-        ["grep", flags, _, files @ ..] if is_listing(flags) => listing(files).ok_or_else(unknown),
+        ["git", "diff", "--name-only", more] if at_root && !more.starts_with('-') => Ok(tracked()),
+        ["grep", flags, pattern, files @ ..] if is_listing(flags) && !pattern.starts_with('-') => {
+            listing(files).ok_or_else(unknown)
+        }
         ["rg", "-l" | "--files-with-matches", pattern, files @ ..] if !pattern.starts_with('-') => {
             listing(files).ok_or_else(unknown)
         }

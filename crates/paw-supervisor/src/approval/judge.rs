@@ -1,6 +1,6 @@
 //! Judges the commands of a line in the order in which a shell would run them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use paw_core::config::ApprovalLevel;
 
@@ -50,7 +50,13 @@ impl<'a> Judge<'a> {
         self.left = self.left.checked_sub(1).ok_or("too many commands")?;
         match node {
             ShellNode::Command(command) => self.judge_command(command, &[]),
-            ShellNode::Group(nodes) => self.judge_all(nodes),
+            ShellNode::Group(nodes) => {
+                let before = self.shell.variables.clone();
+                self.judge_all(nodes)?;
+                self.shell.forget_changes(&before);
+                Ok(())
+            }
+            ShellNode::List(first, others) => self.judge_list(first, others),
             ShellNode::Subshell(nodes) => {
                 let (dirs, variables) = (self.shell.dirs.clone(), self.shell.variables.clone());
                 self.judge_all(nodes)?;
@@ -58,16 +64,42 @@ impl<'a> Judge<'a> {
                 Ok(())
             }
             ShellNode::Pipeline(parts) => {
+                let before = self.shell.variables.clone();
                 for (at, part) in parts.iter().enumerate() {
                     match part {
                         ShellNode::Command(command) => self.judge_command(command, &parts[..at])?,
                         other => self.judge_node(other)?,
                     }
+                    // Each part has its own shell; in some shells, the last one is the line's.
+                    self.shell.forget_changes(&before);
                 }
                 Ok(())
             }
             ShellNode::For { variable, values, body } => self.judge_loop(variable, values, body),
         }
+    }
+
+    /// What follows `&&` runs only if all of it did before; what follows `||`, only if some of it did not.
+    fn judge_list(&mut self, first: &ShellNode, others: &[(bool, ShellNode)]) -> Result<(), String> {
+        let mut dirs = self.shell.dirs.clone();
+        self.judge_node(first)?;
+        let before = self.shell.variables.clone();
+        let mut last = first;
+        for (is_alternative, node) in others {
+            add_new(&mut dirs, &self.shell.dirs);
+            if *is_alternative {
+                self.shell.forget_changes(&before);
+                self.shell.dirs.clone_from(&dirs);
+            } else if is_change_of_directory(last) {
+                self.shell.dirs.clone_from(&self.shell.reached);
+            }
+            self.judge_node(node)?;
+            last = node;
+        }
+        self.shell.forget_changes(&before);
+        add_new(&mut dirs, &self.shell.dirs);
+        self.shell.dirs = dirs;
+        Ok(())
     }
 
     /// Judges the body once for each value. A pattern stands for all of its matches.
@@ -89,7 +121,7 @@ impl<'a> Judge<'a> {
                 self.check_names(&value.text)?;
             }
             let (glob, dirs) = (value.glob, self.shell.dirs.len());
-            self.shell.variables.insert(variable.to_owned(), value);
+            self.shell.variables.insert(variable.to_owned(), Some(value));
             // The second pass sees what the first could have changed.
             for _ in 0..=usize::from(glob) {
                 self.judge_all(body)?;
@@ -126,7 +158,9 @@ impl<'a> Judge<'a> {
         let exports = command.words.first().is_some_and(|word| word.plain() == Some("export"));
         let sets = command.words.is_empty() || exports;
         for (name, value) in &command.assignments {
-            self.judge_assignment(name, value, sets)?;
+            // Some shells split the arguments of `export`.
+            let value = if exports { value.clone() } else { value.in_quotes() };
+            self.judge_assignment(name, &value, sets)?;
         }
         if exports && (command.words.len() > 1 || command.assignments.is_empty()) {
             return Err("`export` of more or less than assignments".to_owned());
@@ -161,7 +195,7 @@ impl<'a> Judge<'a> {
         }
         if sets {
             let value = ShellWord { glob: false, ..value };
-            self.shell.variables.insert(name.to_owned(), value);
+            self.shell.variables.insert(name.to_owned(), Some(value));
         }
         Ok(())
     }
@@ -172,7 +206,8 @@ impl<'a> Judge<'a> {
         words: &[ShellWord],
         before: &[ShellNode],
     ) -> Result<String, String> {
-        let program = words.first().filter(|word| !word.glob && !word.home && !word.quoted);
+        let program =
+            words.first().filter(|word| !word.glob && !word.home && !word.quoted && word.is_certain());
         let Some(program) = program else {
             return Err("the program's name is quoted or a pattern".to_owned());
         };
@@ -198,7 +233,7 @@ impl<'a> Judge<'a> {
 
     /// `git -C directory`
     fn judge_git_elsewhere(&mut self, words: &[ShellWord]) -> Result<String, String> {
-        let dirs = self.shell.dirs.clone();
+        let (dirs, linked) = (self.shell.dirs.clone(), self.shell.linked);
         self.shell.change_directory(&words[1..3])?;
         // A failed change ends git, so that only the new directories count.
         if self.shell.dirs.len() > dirs.len() {
@@ -206,7 +241,7 @@ impl<'a> Judge<'a> {
         }
         let words: Vec<_> = words[..1].iter().chain(&words[3..]).cloned().collect();
         let judged = self.judge_words(&words, &[]);
-        self.shell.dirs = dirs;
+        (self.shell.dirs, self.shell.linked) = (dirs, linked);
         judged
     }
 
@@ -237,7 +272,7 @@ impl<'a> Judge<'a> {
         if !writes && found.shows(OptionEffect::Writes) {
             found = call.usage.check(&args, PathAccess::Write, &self.shell)?;
         }
-        special::check(call, &found, self)?;
+        special::check(call, &args, &found, self)?;
         Ok(found)
     }
 
@@ -255,6 +290,7 @@ impl<'a> Judge<'a> {
         }
         self.shell.wrote |= writes;
         self.shell.moved |= call.has(Effect::Moves);
+        self.shell.staged |= call.has(Effect::Stages);
         Ok(())
     }
 
@@ -281,9 +317,19 @@ impl<'a> Judge<'a> {
     }
 }
 
+fn add_new(dirs: &mut Vec<PathBuf>, more: &[PathBuf]) {
+    let new: Vec<_> = more.iter().filter(|dir| !dirs.contains(dir)).cloned().collect();
+    dirs.extend(new);
+}
+
+fn is_change_of_directory(node: &ShellNode) -> bool {
+    matches!(node, ShellNode::Command(command) if command.words.first().is_some_and(|word| word.plain() == Some("cd")))
+}
+
 /// The unquoted texts, in which programs and verbs are looked for.
 pub(super) fn texts(words: &[ShellWord]) -> Vec<&str> {
-    words.iter().map(|word| if word.quoted || word.glob { "" } else { word.text.as_str() }).collect()
+    let is_open = |word: &ShellWord| !word.quoted && !word.glob && word.is_certain();
+    words.iter().map(|word| if is_open(word) { word.text.as_str() } else { "" }).collect()
 }
 
 fn not_listed(words: &[&str]) -> String {

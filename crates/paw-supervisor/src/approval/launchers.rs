@@ -146,15 +146,14 @@ fn installed_tool(program: &str) -> Option<&str> {
 
 /// `xargs program`: the program gets the files that the commands before it list.
 fn arguments(words: &[ShellWord], before: &[ShellNode], judge: &mut Judge<'_>) -> Result<String, String> {
-    let mut tree = find::listed_files(before, judge)?;
-    tree.splits = true;
+    let mut with_nul = false;
     let mut mark = None;
     let mut at = 1;
     loop {
         let texts: Vec<_> = words[at.min(words.len())..].iter().map(|word| word.text.as_str()).collect();
         match texts.as_slice() {
             ["-0" | "--null", ..] => {
-                tree.splits = false;
+                with_nul = true;
                 at += 1;
             }
             ["-r" | "--no-run-if-empty" | "-t", ..] => at += 1,
@@ -174,6 +173,7 @@ fn arguments(words: &[ShellWord], before: &[ShellNode], judge: &mut Judge<'_>) -
             _ => break,
         }
     }
+    let tree = FileTree { splits: !with_nul, ..find::listed_files(before, with_nul, judge)? };
     judge.judge_words(&with_listed(&words[at..], mark, &tree)?, &[])
 }
 

@@ -43,6 +43,10 @@ pub(super) fn simple_commands(nodes: &[ShellNode]) -> Vec<&SimpleCommand> {
             ShellNode::Pipeline(nodes) | ShellNode::Subshell(nodes) | ShellNode::Group(nodes) => {
                 open.extend(nodes.iter().rev());
             }
+            ShellNode::List(first, others) => {
+                open.extend(others.iter().rev().map(|(_, node)| node));
+                open.push(first);
+            }
             ShellNode::For { values, body, .. } => {
                 open.extend(body.iter().rev());
                 open.extend(values.iter().flat_map(substitutions));

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use super::characters::quoted;
@@ -37,8 +38,20 @@ impl PathBounds {
 
     /// Resolves `text` from `dir`; fails outside of the worktree and for protected paths.
     pub(super) fn check(&self, dir: &Path, text: &str, access: PathAccess) -> Result<PathBuf, String> {
-        let target = self.resolve(&self.absolute(dir, text)?, text)?;
+        self.check_target(&self.absolute(dir, text)?, text, access)
+    }
+
+    fn check_target(&self, path: &Path, text: &str, access: PathAccess) -> Result<PathBuf, String> {
+        let target = self.resolve(path, text)?;
         self.require_allowed(&target, text, access)?;
+        if access == PathAccess::Write && has_several_names(&target) {
+            return Err(format!("{} is a file with several names (hard links)", quoted(text)));
+        }
+        // Some programs shorten `x/..` before they look at links.
+        if path.components().any(|part| part == Component::ParentDir) {
+            let other = self.resolve(&without_parents(path), text)?;
+            self.require_allowed(&other, text, access)?;
+        }
         Ok(target)
     }
 
@@ -47,8 +60,7 @@ impl PathBounds {
         let path = self.absolute(dir, text)?;
         let parts: Vec<_> = path.components().collect();
         let wild = parts.iter().position(is_wild).unwrap_or(parts.len());
-        let base = self.resolve(&parts[..wild].iter().collect::<PathBuf>(), text)?;
-        self.require_allowed(&base, text, access)?;
+        let base = self.check_target(&parts[..wild].iter().collect::<PathBuf>(), text, access)?;
         let mut left = MOST_ENTRIES;
         self.check_matches(&base, &parts[wild..], (text, access), &mut left)
     }
@@ -160,8 +172,28 @@ pub(super) fn could_be_repository(dir: &Path) -> bool {
     })
 }
 
+/// One of the names may be outside of the worktree.
+fn has_several_names(file: &Path) -> bool {
+    fs::symlink_metadata(file).is_ok_and(|metadata| metadata.is_file() && metadata.nlink() > 1)
+}
+
 fn is_wild(part: &Component<'_>) -> bool {
     part.as_os_str().to_string_lossy().contains(['*', '?', '['])
+}
+
+/// The path without `.` and `x/..`, whatever `x` is.
+pub(super) fn without_parents(path: &Path) -> PathBuf {
+    let mut short = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                short.pop();
+            }
+            other => short.push(other),
+        }
+    }
+    short
 }
 
 /// The path with symbolic links resolved, as far as it exists. `..` leaves the directory that a link leads to.

@@ -198,11 +198,18 @@ pub(super) fn of_name(name: &str) -> Option<Protection> {
     among(STEERING).then_some(Protection::Steering)
 }
 
-/// Whether a pattern with `*` and `?` matches a whole name. `[` matches anything, which errs towards a match.
+/// Whether a pattern with `*`, `?` and `[…]` matches a whole name. What is not understood matches, which errs on the safe
+/// side.
 pub(super) fn matches(pattern: &str, name: &str) -> bool {
     fn step(pattern: &[char], name: &[char]) -> bool {
         match (pattern.split_first(), name.split_first()) {
-            (None, None) | (Some(('[' | '{' | '\\', _)), _) => true,
+            (None, None) | (Some(('{' | '\\', _)), _) => true,
+            (Some(('[', rest)), _) => match split_class(rest) {
+                Some((class, rest)) => {
+                    name.split_first().is_some_and(|(c, name)| fits(class, *c) && step(rest, name))
+                }
+                None => true,
+            },
             (Some(('*', rest)), _) => (0..=name.len()).any(|skip| step(rest, &name[skip..])),
             (Some(('?', rest)), Some((_, name))) => step(rest, name),
             (Some((a, rest)), Some((b, name))) if a == b => step(rest, name),
@@ -215,6 +222,21 @@ pub(super) fn matches(pattern: &str, name: &str) -> bool {
     }
     let (pattern, name): (Vec<_>, Vec<_>) = (pattern.chars().collect(), name.chars().collect());
     step(&pattern, &name)
+}
+
+/// The letters of `[abc]`, and what follows.
+fn split_class(pattern: &[char]) -> Option<(&[char], &[char])> {
+    let end = 1 + pattern.iter().skip(1).position(|c| *c == ']')?;
+    Some((&pattern[..end], &pattern[end + 1..]))
+}
+
+/// Names are compared in lower case, so that a negated class may contain any letter.
+fn fits(class: &[char], c: char) -> bool {
+    let is_plain = |c: &char| c.is_ascii_alphanumeric() || "._ -".contains(*c);
+    let ranges = class.windows(3).filter(|three| three[1] == '-');
+    !class.iter().all(is_plain)
+        || class.contains(&c)
+        || ranges.into_iter().any(|three| three[0] <= c && c <= three[2])
 }
 
 #[cfg(test)]
@@ -268,6 +290,8 @@ mod tests {
         assert!(
             matches("*.env", "prod.env") && matches("a*c", "abc") && matches("?b", "ab") && matches("*", "")
         );
+        assert!(matches("[.]env", ".env") && matches(".[a-z]nv", ".env") && matches("[!x]env", ".env"));
+        assert!(matches("[id", "x") && !matches("[id].tsx", ".env") && matches("[id].tsx", "i.tsx"));
         assert!(
             !matches("*.rs", ".env") && !matches("a", "ab") && !matches("?", "") && !matches("*.rs", "x.rst")
         );

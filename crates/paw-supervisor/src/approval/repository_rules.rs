@@ -49,10 +49,13 @@ pub fn load_rules_in(
     let git = Git::at(&root);
     let branch = git.find_current_branch()?.map(String::from);
     let trunk = repo.git().find_default_branch()?.map(String::from);
+    let settings =
+        git.find(["config", "--get-regexp", r"^(push|remote|branch|submodule)\."])?.unwrap_or_default();
     let place = CommandContext {
         cwd: dir.to_path_buf(),
         home: std::env::home_dir(),
-        pushes_own_branch: branch.as_deref().is_some_and(|branch| pushes_own_branch(&git, branch)),
+        pushes_own_branch: branch.as_deref().is_some_and(|branch| pushes_own_branch(&settings, branch)),
+        has_secret_remote: has_secret_remote(&settings),
         packages: trunk.as_deref().map(|trunk| load_packages(&git, &root, trunk)).unwrap_or_default(),
         branch,
         trunk,
@@ -72,11 +75,8 @@ fn find_broker_port(dir: &PawDir) -> Option<u16> {
 }
 
 /// Whether `git push` without a target pushes this branch, and nothing else, to its own name on `origin`.
-fn pushes_own_branch(git: &Git, branch: &str) -> bool {
-    let Ok(settings) = git.find(["config", "--get-regexp", r"^(push|remote|branch|submodule)\."]) else {
-        return false;
-    };
-    settings.unwrap_or_default().lines().all(|line| {
+fn pushes_own_branch(settings: &str, branch: &str) -> bool {
+    settings.lines().all(|line| {
         let (key, value) = line.split_once(' ').unwrap_or((line, "true"));
         let (key, value) = (key.to_lowercase(), value.trim());
         let own = |name: &str| key == format!("branch.{}.{name}", branch.to_lowercase());
@@ -91,6 +91,17 @@ fn pushes_own_branch(git: &Git, branch: &str) -> bool {
                 !(key.starts_with("remote.") && matches!(last, "push" | "mirror"))
             }
         }
+    })
+}
+
+/// Whether an address has a password, or a token in place of the user: `https://user:password@host`. `git@` is neither.
+fn has_secret_remote(settings: &str) -> bool {
+    settings.lines().filter_map(|line| line.split_once(' ')).any(|(key, value)| {
+        let user = value.split_once("://").and_then(|(_, rest)| rest.split('/').next()?.rsplit_once('@'));
+        let is_secret = |user: &str| user.contains(':') || !matches!(user, "git" | "ssh" | "hg");
+        key.starts_with("remote.")
+            && value.starts_with("http")
+            && user.is_some_and(|(user, _)| is_secret(user))
     })
 }
 
@@ -233,6 +244,23 @@ fn stricter(user: &SupervisorConfig, mut merged: SupervisorConfig) -> Supervisor
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn passwords_and_tokens_in_addresses_are_recognized() {
+        for address in ["https://me:pw@example.com/x", "https://token@example.com/x", "http://a:b@[::1]:80/x"]
+        {
+            assert!(has_secret_remote(&format!("remote.origin.url {address}")), "{address}");
+        }
+        for address in [
+            "https://example.com/x@y",
+            "git@example.com:x",
+            "ssh://me@example.com/x",
+            "../x",
+            "https://git@example.com/x",
+        ] {
+            assert!(!has_secret_remote(&format!("remote.origin.url {address}")), "{address}");
+        }
+    }
 
     #[test]
     fn package_names_are_found_in_every_kind_of_lockfile() {

@@ -97,7 +97,7 @@ impl ApprovalRules {
                     .words
                     .iter()
                     .zip(words)
-                    .all(|(rule, word)| *rule == word.text && !word.unknown && !word.glob)
+                    .all(|(rule, word)| *rule == word.text && word.is_certain() && !word.glob)
         };
         let longest = self.own.iter().filter(begins).max_by_key(|rule| (rule.words.len(), rule.open));
         let Some(rule) = longest else { return Ok(None) };

@@ -17,11 +17,17 @@ pub(super) struct ShellState<'a> {
     pub(super) bounds: PathBounds,
     /// All directories the shell could be in, because a `cd` may fail.
     pub(super) dirs: Vec<PathBuf>,
+    /// The directories that the last `cd` could have reached.
+    pub(super) reached: Vec<PathBuf>,
     pub(super) branch: Option<&'a str>,
     pub(super) trunk: Option<&'a str>,
     pub(super) broker_port: Option<u16>,
-    /// Variables that the line sets, with their values.
-    pub(super) variables: BTreeMap<String, ShellWord>,
+    /// Variables that the line sets, with their values; `None` if it depends on which commands ran.
+    pub(super) variables: BTreeMap<String, Option<ShellWord>>,
+    /// Whether a directory was reached through a link, so that `..` leads elsewhere for the shell than for programs.
+    pub(super) linked: bool,
+    /// Whether an earlier command changed git's index or the last commit.
+    pub(super) staged: bool,
     /// Whether an earlier command of this line wrote files.
     pub(super) wrote: bool,
     /// Whether an earlier command moved files, so that paths may lead elsewhere.
@@ -33,16 +39,20 @@ impl<'a> ShellState<'a> {
         let mut bounds = PathBounds::new(&place.worktree, place.home.as_deref())?;
         bounds.settings.clone_from(&place.settings);
         let cwd = path::resolve_links(&place.cwd)?;
-        if !cwd.starts_with(&bounds.root) {
+        let Ok(inside) = cwd.strip_prefix(&bounds.root) else {
             return Err("the shell is not in the worktree".to_owned());
-        }
+        };
+        let linked = place.cwd != cwd && place.cwd.strip_prefix(&place.worktree) != Ok(inside);
         Ok(Self {
             bounds,
             dirs: vec![cwd],
+            reached: Vec::new(),
             branch: place.branch.as_deref(),
             trunk: place.trunk.as_deref(),
             broker_port: place.broker_port,
             variables: BTreeMap::new(),
+            linked,
+            staged: false,
             wrote: false,
             moved: false,
         })
@@ -70,16 +80,49 @@ impl<'a> ShellState<'a> {
         self.dirs.iter().try_for_each(|dir| tree.check(&self.bounds, dir, access))
     }
 
+    /// Values of options are not paths. One that names a file which may not be used is asked about nevertheless.
+    pub(super) fn check_existing(&self, text: &str) -> Result<(), String> {
+        if text.contains('\n') || text.is_empty() || self.is_free(text) {
+            return Ok(());
+        }
+        self.dirs.iter().try_for_each(|dir| self.bounds.check(dir, text, PathAccess::Read).map(drop))
+    }
+
+    /// Whether no file has this name.
+    pub(super) fn is_free(&self, name: &str) -> bool {
+        !self.dirs.iter().any(|dir| dir.join(name).symlink_metadata().is_ok())
+    }
+
+    /// Commands that may not have run, or in another shell, leave variables with values that are not certain.
+    pub(super) fn forget_changes(&mut self, before: &BTreeMap<String, Option<ShellWord>>) {
+        for (name, value) in &mut self.variables {
+            if before.get(name) != Some(value) {
+                *value = None;
+            }
+        }
+    }
+
     pub(super) fn change_directory(&mut self, words: &[ShellWord]) -> Result<String, String> {
         let [_, target] = words else { return Err("`cd` without exactly one directory".to_owned()) };
         if target.text.starts_with('-') || target.glob || target.unknown || target.tree.is_some() {
             return Err(format!("`cd` to {}", quoted(&target.text)));
         }
         self.check_path(&target.text, false, PathAccess::Read)?;
+        self.reached.clear();
+        let ascends = target.text.split('/').any(|part| part == "..");
         for dir in self.dirs.clone() {
             let reached = self.bounds.check(&dir, &target.text, PathAccess::Read)?;
+            // A shell remembers the link and leaves the directory that contains it.
+            let named = path::without_parents(&dir.join(&target.text));
+            if ascends && (self.linked || path::resolve_links(&named)? != reached) {
+                return Err(format!("`cd` to {} passes a link", quoted(&target.text)));
+            }
+            self.linked |= named != reached;
             if reached != self.bounds.root && path::could_be_repository(&reached) {
                 return Err(format!("{} could be another repository", quoted(&target.text)));
+            }
+            if !self.reached.contains(&reached) {
+                self.reached.push(reached.clone());
             }
             if !self.dirs.contains(&reached) {
                 self.dirs.push(reached);

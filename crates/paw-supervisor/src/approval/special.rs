@@ -5,6 +5,7 @@ use super::characters::quoted;
 use super::file_tree::FileTree;
 use super::judge::Judge;
 use super::path::PathAccess;
+use super::printed;
 use super::shell::ShellState;
 use super::tools::{AllowedCall, ExtraCheck};
 use super::usage::MatchedArguments;
@@ -30,13 +31,22 @@ pub(super) fn prepare(
     }
 }
 
-pub(super) fn check(call: &AllowedCall, found: &MatchedArguments, judge: &Judge<'_>) -> Result<(), String> {
+pub(super) fn check(
+    call: &AllowedCall,
+    args: &[ShellWord],
+    found: &MatchedArguments,
+    judge: &Judge<'_>,
+) -> Result<(), String> {
     let shell = &judge.shell;
     match call.check {
         Some(ExtraCheck::Copy) => check_copy(found, shell),
         Some(ExtraCheck::Grep) => check_grep(found, shell),
         Some(ExtraCheck::Ripgrep) => check_ripgrep(found, shell),
-        Some(ExtraCheck::Tracked) => check_tracked(shell),
+        Some(ExtraCheck::Address) => check_address(call, found, judge),
+        Some(ExtraCheck::Printed) => printed::check(&call.words, args, found, shell),
+        Some(ExtraCheck::Prints) => check_printed_trees(found, shell),
+        Some(ExtraCheck::InPlace) => check_in_place(found),
+        Some(ExtraCheck::Staged) => printed::check_staged(found, shell),
         Some(ExtraCheck::Trees) => check_trees(found, shell),
         Some(ExtraCheck::Script) if !judge.rules.writes => check_script(found),
         Some(ExtraCheck::Push) => check_push(found, judge),
@@ -92,10 +102,13 @@ fn check_grep(found: &MatchedArguments, shell: &ShellState<'_>) -> Result<(), St
     if files.iter().any(|word| word.tree.is_some()) {
         return Err("a recursive search of listed files".to_owned());
     }
+    // With both, the order decides about files that neither matches.
+    let both = found.has(&["--include"]) && found.has(&["--exclude"]);
+    let selection = |name| if both { Vec::new() } else { texts(found.values(&[name])) };
     let tree = FileTree {
         roots: roots(files),
-        names: texts(found.values(&["--include"])),
-        without: texts(found.values(&["--exclude"])),
+        names: selection("--include"),
+        without: selection("--exclude"),
         without_dirs: texts(found.values(&["--exclude-dir"])),
         ..FileTree::default()
     };
@@ -138,11 +151,43 @@ fn check_ripgrep(found: &MatchedArguments, shell: &ShellState<'_>) -> Result<(),
     shell.check_tree(&tree, PathAccess::Read)
 }
 
-/// `git grep` reads what is tracked.
-fn check_tracked(shell: &ShellState<'_>) -> Result<(), String> {
-    let root = shell.bounds.root.to_string_lossy().into_owned();
-    let tree = FileTree { roots: vec![root], tracked: true, ..FileTree::default() };
-    shell.check_tree(&tree, PathAccess::Read)
+/// The address of a remote may contain a password.
+fn check_address(call: &AllowedCall, found: &MatchedArguments, judge: &Judge<'_>) -> Result<(), String> {
+    let prints = match call.words.as_str() {
+        "git remote" => found.has(&["-v", "--verbose"]),
+        "git ls-remote" => found.has(&["--get-url"]),
+        words if words.starts_with("git config") => {
+            found.operands.iter().any(|key| key.text.to_ascii_lowercase().starts_with("remote."))
+        }
+        _ => true,
+    };
+    if prints && judge.place.has_secret_remote {
+        return Err("the address of a remote contains a password".to_owned());
+    }
+    Ok(())
+}
+
+/// Without one of these options, a formatter prints every file below a directory.
+fn check_printed_trees(found: &MatchedArguments, shell: &ShellState<'_>) -> Result<(), String> {
+    let silent = ["--check", "-c", "-l", "--list-different", "--write", "-w", "--fix", "--version"];
+    if found.has(&silent) {
+        return Ok(());
+    }
+    let files: Vec<_> = found.operands.iter().filter(|word| word.tree.is_none()).cloned().collect();
+    shell.check_tree(&FileTree { roots: roots(&files), ..FileTree::default() }, PathAccess::Read)
+}
+
+/// BSD's sed takes the word after `-i` for a suffix, and the next one for its script.
+fn check_in_place(found: &MatchedArguments) -> Result<(), String> {
+    let bare = found.options.iter().any(|(name, value)| {
+        matches!(name.as_str(), "-i" | "--in-place") && value.as_deref().unwrap_or_default().is_empty()
+    });
+    if cfg!(target_os = "macos") && bare {
+        return Err(
+            "`-i` without a suffix means something else on other systems; `-i.bak` is clear".to_owned()
+        );
+    }
+    Ok(())
 }
 
 /// Scripts that format or fix, by their names.
@@ -161,9 +206,11 @@ fn check_script(found: &MatchedArguments) -> Result<(), String> {
     }
 }
 
-/// `diff -r` opens what links lead to.
+/// `diff` compares the files of two directories, or a file with the one of its name in a directory, and opens what links
+/// lead to.
 fn check_trees(found: &MatchedArguments, shell: &ShellState<'_>) -> Result<(), String> {
-    if !found.has(&["-r", "--recursive"]) {
+    let is_dir = |word: &ShellWord| shell.dirs.iter().any(|dir| dir.join(&word.text).is_dir());
+    if !found.has(&["-r", "--recursive"]) && !found.operands.iter().any(is_dir) {
         return Ok(());
     }
     let tree = FileTree { roots: roots(&found.operands), follows: true, ..FileTree::default() };

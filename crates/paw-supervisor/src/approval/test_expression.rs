@@ -12,17 +12,15 @@ pub(super) fn check(args: &[ShellWord], shell: &ShellState<'_>) -> Result<(), St
         _ => args,
     };
     let texts: Vec<_> = args.iter().map(|word| word.text.as_str()).collect();
-    let number = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
-    let known = |word: &ShellWord| !word.unknown && word.tree.is_none();
+    let digits = |text: &str| !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
+    let number = |word: &ShellWord| word.is_status || (word.is_certain() && digits(&word.text));
     match texts.as_slice() {
-        ["-f" | "-d" | "-e" | "-s" | "-r" | "-w" | "-x" | "-L" | "-h", path] if known(&args[1]) => {
+        ["-f" | "-d" | "-e" | "-s" | "-r" | "-w" | "-x" | "-L" | "-h", path] if args[1].is_certain() => {
             shell.check_path(path, args[1].glob, PathAccess::Read)
         }
         ["-n" | "-z", text] if !text.starts_with('-') => Ok(()),
         [_, "=" | "==" | "!=", _] if args.iter().all(|word| !word.glob) => Ok(()),
-        [one, "-eq" | "-ne" | "-gt" | "-ge" | "-lt" | "-le", two]
-            if number(one) && number(two) && args.iter().all(known) =>
-        {
+        [_, "-eq" | "-ne" | "-gt" | "-ge" | "-lt" | "-le", _] if number(&args[0]) && number(&args[2]) => {
             Ok(())
         }
         _ => Err(format!("the test {} is not on the allowlist", quoted(&texts.join(" ")))),

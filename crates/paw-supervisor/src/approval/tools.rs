@@ -43,19 +43,25 @@ pub(super) enum Effect {
     Writes,
     /// Can replace files and links, so that paths lead elsewhere.
     Moves,
+    /// Changes git's index or the last commit.
+    Stages,
 }
 
 /// A check beyond the usage line, in `special`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ExtraCheck {
+    Address,
     Copy,
     Find,
     Grep,
+    InPlace,
+    Printed,
+    Prints,
     Push,
     Ripgrep,
     Script,
+    Staged,
     Test,
-    Tracked,
     Trees,
 }
 
@@ -135,14 +141,19 @@ fn call(words: &str, effects: &str) -> AllowedCall {
             "fetches" => call.effects.push(Effect::Fetches),
             "writes" => call.effects.push(Effect::Writes),
             "moves" => call.effects.push(Effect::Moves),
+            "stages" => call.effects.push(Effect::Stages),
+            "address" => call.check = Some(ExtraCheck::Address),
             "copy" => call.check = Some(ExtraCheck::Copy),
             "find" => call.check = Some(ExtraCheck::Find),
             "grep" => call.check = Some(ExtraCheck::Grep),
+            "in-place" => call.check = Some(ExtraCheck::InPlace),
+            "printed" => call.check = Some(ExtraCheck::Printed),
+            "prints" => call.check = Some(ExtraCheck::Prints),
             "push" => call.check = Some(ExtraCheck::Push),
             "ripgrep" => call.check = Some(ExtraCheck::Ripgrep),
             "script" => call.check = Some(ExtraCheck::Script),
+            "staged" => call.check = Some(ExtraCheck::Staged),
             "test" => call.check = Some(ExtraCheck::Test),
-            "tracked" => call.check = Some(ExtraCheck::Tracked),
             "trees" => call.check = Some(ExtraCheck::Trees),
             _ => {}
         }
@@ -310,8 +321,8 @@ mod tests {
             let row = row.split(" | ").next().unwrap();
             if let Some(header) = row.strip_prefix('[') {
                 let known = [
-                    "network", "fetches", "writes", "moves", "copy", "find", "grep", "push", "ripgrep",
-                    "script", "test", "tracked", "trees",
+                    "network", "fetches", "writes", "moves", "stages", "address", "copy", "find", "grep",
+                    "in-place", "printed", "prints", "push", "ripgrep", "script", "staged", "test", "trees",
                 ];
                 let (words, effects) = header.split_once(']').unwrap();
                 assert!(

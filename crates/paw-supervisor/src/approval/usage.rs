@@ -133,7 +133,9 @@ impl Usage {
         let mut operands = Vec::new();
         let mut args = args.iter();
         while let Some(word) = args.next() {
-            if word.text == "--" && !word.glob {
+            // A listed file is never an option: its name does not begin with a dash.
+            let is_file = word.tree.is_some();
+            if word.text == "--" && !word.glob && !is_file {
                 if let Some(behind) = &self.behind {
                     self.check_operands(&operands, &found, access, shell)?;
                     let more = behind.check(args.as_slice(), access, shell)?;
@@ -144,7 +146,7 @@ impl Usage {
                 break;
             }
             let free = self.operands.free_from.is_some_and(|from| operands.len() >= from);
-            if is_option(&word.text) && !free {
+            if is_option(&word.text) && !free && !is_file {
                 self.check_option(word, &mut args, (access, shell), &mut found)?;
             } else {
                 operands.push((word, false));
@@ -253,7 +255,10 @@ impl OptionUsage {
             }
             Some(word) => {
                 let value = ArgumentValue { is_value: true, ..ArgumentValue::of(word, access) };
-                kind.check(value, shell).map(|()| word.text.clone())
+                kind.check(value, shell)?;
+                // Where the option takes no value, it would be an operand.
+                shell.check_existing(&word.text)?;
+                Ok(word.text.clone())
             }
             None => Err(format!("{} without its value", quoted(&self.name))),
         };
@@ -282,7 +287,7 @@ fn operands(words: &str) -> Option<Operands> {
     let mut operands = Operands::default();
     for word in words.split_whitespace() {
         operands.repeats = word.ends_with("...");
-        if word == "ARGS..." {
+        if matches!(word, "ARGS..." | "TEXTS...") {
             operands.free_from = Some(operands.kinds.len());
         }
         let name = word.trim_end_matches("...").trim_end_matches('?');

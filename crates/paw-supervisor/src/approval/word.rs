@@ -13,6 +13,8 @@ pub(super) struct ShellWord {
     pub(super) home: bool,
     /// Whether it contains the output of a command.
     pub(super) unknown: bool,
+    /// Whether it is unknown, but certainly a number: the exit code of a command.
+    pub(super) is_status: bool,
     /// It stands for all files that `find` or another command lists.
     pub(super) tree: Option<FileTree>,
 }
@@ -22,9 +24,14 @@ impl ShellWord {
         Self { text: text.to_owned(), ..Self::default() }
     }
 
+    /// Whether its text is what the line says: not a file that another command lists, and not a command's output.
+    pub(super) fn is_certain(&self) -> bool {
+        !self.unknown && self.tree.is_none()
+    }
+
     /// Whether a shell would neither split nor expand it.
     pub(super) fn is_plain(&self) -> bool {
-        !self.unknown && self.tree.is_none() && !self.home && is_plain(&self.text)
+        self.is_certain() && !self.home && is_plain(&self.text)
     }
 }
 

@@ -27,7 +27,7 @@ impl Confinement {
     }
 
     pub(super) fn apply(&self, command: Command) -> Command {
-        self.0.apply(command.contained())
+        self.0.apply(command)
     }
 
     /// Whether the runs cannot write to the repository.

@@ -13,5 +13,6 @@ mod approvals;
 mod corpus;
 mod gates;
 mod merge;
+mod printed;
 mod proof;
 mod shell_truth;

@@ -30,6 +30,8 @@ const FILES: &[(&str, &str)] = &[
     ("tree/config/app.toml", "a = 1\n"),
     ("tree/.npmrc", "token=canary-4711\n"),
     ("tree/server.pem", "canary-4711\n"),
+    ("tree/tests/fixture.pem", "KEY canary-4711 in git\n"),
+    ("tree/docs/47", "a file with the name of an exit code\n"),
     ("tree/.cargo/config.toml", "[build]\n"),
     ("tree/.github/workflows/ci.yml", "on: push\n"),
     ("tree/.claude/settings.json", "{}\n"),
@@ -45,6 +47,8 @@ const LINKS: &[(&str, &str)] = &[
     ("tree/dangling", "../other/new"),
     ("tree/in", "src"),
     ("tree/env-link", ".env"),
+    ("tree/docs/1", "../../other/secret"),
+    ("tree/deep", "docs/sub"),
 ];
 
 /// Words that mutations put into lines.
@@ -93,6 +97,24 @@ const PATHS: &[&str] = &[
     "*.pem",
     "c*/.e*",
     "config/.e*",
+    "[.]env",
+    "tests",
+    "tests/fixture.pem",
+    "'*.pem'",
+    "HEAD~1",
+    "deep/../../other/secret",
+    "docs/$?",
+    "\"$?\"",
+    "$'\\x2eenv'",
+    "\"$(echo .env)\"",
+    "$(pwd)/.env",
+    "`echo .env`",
+    "${f}",
+    "$f",
+    "\"$f\"",
+    "$f/etc/hostname",
+    "~+/.env",
+    "src{,/../.env}",
 ];
 const OPTIONS: &[&str] = &[
     "-r",
@@ -132,6 +154,19 @@ const OPTIONS: &[&str] = &[
     "-l",
     "-w",
     "-d recurse",
+    "-N",
+    "--incl=.env",
+    "--rec",
+    "--dereference-rec",
+    "--outp=../other/secret",
+    "--exclude=x --include=*.rs",
+    "-L1,5:.env",
+    "-I cat",
+    "-print0",
+    "--ext",
+    "--textconv",
+    "--all",
+    "-5",
 ];
 const WRAPPERS: &[&str] = &[
     "{} | cat",
@@ -171,8 +206,49 @@ const WRAPPERS: &[&str] = &[
     "mv linked docs/moved && {}",
     "{} || cat .env",
     "time {}",
+    "f=.env; false && f=src/main.rs; {}",
+    "f=.env; if false; then f=src/main.rs; fi; {}",
+    "f=.env; f=src/main.rs | cat; {}",
+    "f=.env; x=$(f=src/main.rs); {}",
+    "f=.env; (f=src/main.rs); {}",
+    "f=src/main.rs && {}",
+    "true || f=src; {}",
+    "false && f=src || {}",
+    "for f in src/main.rs docs; do {}; done",
+    "for f in docs/*; do {}; done",
+    "false; {}",
+    "(exit 47); {}",
+    "! cd src && {}",
+    "cd deep && cd .. && {}",
+    "cd src && cd .. && {}",
+    "GIT_EXTERNAL_DIFF=cat {}",
+    "GIT_DIR=../other {}",
+    "LESSOPEN='|cat .env' PAGER=less {}",
+    "BASH_ENV=docs/list.txt {}",
+    "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.pager GIT_CONFIG_VALUE_0='cat .env' {}",
+    "cd() { cat .env; }; {}",
+    "alias ls='cat .env'; {}",
+    "echo $((1)); {}",
+    "cat <({})",
+    "{} | tee out/secret",
+    "sh <<'E'\n{}\nE",
+    "git ls-files -z | xargs -0 cat; {}",
     "env CI=1 {}",
     "{}; git status",
+];
+/// Other ways to write a word, or something that looks like one.
+const QUOTES: &[&str] = &[
+    "\"{}\"",
+    "'{}'",
+    "\\{}",
+    "\"\"{}",
+    "{}''",
+    "$'{}'",
+    "$\"{}\"",
+    "\"$(echo {})\"",
+    "$(echo {})",
+    "\"$PWD/{}\"",
+    "./{}",
 ];
 /// Lines to begin with.
 const SEEDS: &[&str] = &[
@@ -271,7 +347,7 @@ static TEMPLATE: LazyLock<Scratch> = LazyLock::new(|| {
     }
     let scratch = Scratch { dir };
     let setup = "git init -q -b feat/x . && printf '.env\\nconfig/.env\\n.npmrc\\nserver.pem\\n' > .git/info/exclude \
-                 && git add -A && git -c user.name=a -c user.email=a@example.com commit -q -m first";
+                 && git add -A && git commit -q -m first && echo '// more' >> src/lib.rs && git commit -qam second";
     let ran = scratch.run(setup);
     assert!(ran.0, "{}", ran.1);
     scratch
@@ -299,7 +375,9 @@ impl Scratch {
     /// Whether the line succeeded, and everything it printed.
     fn run(&self, line: &str) -> (bool, String) {
         let shell = ["-c", line];
-        let command = if *ISOLATES { Command::new("unshare").args(["-n", "sh"]) } else { Command::new("sh") };
+        // Agents use both kinds of shells.
+        let name = if line.len() % 2 == 0 && Path::new("/bin/bash").exists() { "bash" } else { "sh" };
+        let command = if *ISOLATES { Command::new("unshare").args(["-n", name]) } else { Command::new(name) };
         let output = command
             .args(shell)
             .dir(self.tree())
@@ -395,7 +473,7 @@ enum Mutation {
     Wrap(&'static str),
     Insert(usize, &'static str),
     Replace(usize, &'static str),
-    Quote(usize),
+    Quote(usize, &'static str),
 }
 
 impl Mutation {
@@ -409,9 +487,9 @@ impl Mutation {
                 let at = 1 + index % (words.len() - 1);
                 (*word).clone_into(&mut words[at]);
             }
-            Self::Quote(index) => {
+            Self::Quote(index, quotes) => {
                 let at = index % words.len();
-                words[at] = format!("\"{}\"", words[at]);
+                words[at] = quotes.replace("{}", &words[at]);
             }
             Self::Replace(..) => {}
         }
@@ -425,7 +503,7 @@ fn mutation() -> impl Strategy<Value = Mutation> {
         2 => (any::<usize>(), prop::sample::select(OPTIONS)).prop_map(|(at, word)| Mutation::Insert(at, word)),
         2 => (any::<usize>(), prop::sample::select(PATHS)).prop_map(|(at, word)| Mutation::Insert(at, word)),
         3 => (any::<usize>(), prop::sample::select(PATHS)).prop_map(|(at, word)| Mutation::Replace(at, word)),
-        1 => any::<usize>().prop_map(Mutation::Quote),
+        1 => (any::<usize>(), prop::sample::select(QUOTES)).prop_map(|(at, quotes)| Mutation::Quote(at, quotes)),
     ]
 }
 
