@@ -85,6 +85,9 @@ pub(super) enum ArgumentKind {
     Branch,
     /// `LINES`: a range of lines and, after a colon, the file that has them.
     Lines,
+    /// `LOCALE`: one whose texts are ASCII or UTF-8. In others, a letter can contain a backslash, and a shell reads quotes
+    /// differently.
+    Locale,
     /// `KEY`: a git setting that holds no secret.
     Key,
     /// `BROKER`: an address of the session's broker.
@@ -122,6 +125,7 @@ impl ArgumentKind {
             "REMOTE" => Self::Remote,
             "BRANCH" => Self::Branch,
             "LINES" => Self::Lines,
+            "LOCALE" => Self::Locale,
             "KEY" => Self::Key,
             "BROKER" => Self::Broker,
             "DATA" => Self::Data,
@@ -169,6 +173,10 @@ impl ArgumentKind {
         let fits = match self {
             Self::Text | Self::Words | Self::Path | Self::File | Self::Argument => true,
             Self::Local | Self::Lines => false,
+            Self::Locale => {
+                let ends = [".utf-8", ".utf8"].iter().any(|end| text.to_ascii_lowercase().ends_with(end));
+                matches!(text, "C" | "POSIX") || (is_name(text) && ends)
+            }
             Self::Number => is_number(text),
             Self::Name => is_name(text),
             Self::Ref => {

@@ -52,6 +52,9 @@ const DROPPED: [&str; 15] = [
     "--exit-code",
 ];
 
+/// git would look into submodules with the settings that they have.
+const IGNORED: &str = "--ignore-submodules=dirty";
+
 /// Checks a command that prints content: differences, commits, stashes, objects or matches.
 pub(super) fn check(
     call: &str,
@@ -74,7 +77,7 @@ pub(super) fn check(
             check_listed(&git, query, "prints")?;
         }
         if shell.staged {
-            check_listed(&git, &Query::of(["diff", "--name-only", "-z", "HEAD"]), "prints")?;
+            check_listed(&git, &Query::of(["diff", "--name-only", "-z", IGNORED, "HEAD"]), "prints")?;
         }
     }
     Ok(())
@@ -129,7 +132,7 @@ fn queries(verb: &str, args: &[ShellWord], found: &MatchedArguments) -> Result<V
             Err("prints the changes of both sides".to_owned())
         }
         "merge-tree" => Ok(Vec::new()),
-        "status" | "commit" => Ok(vec![Query::of(["diff", "--name-only", "-z", "HEAD"])]),
+        "status" | "commit" => Ok(vec![Query::of(["diff", "--name-only", "-z", IGNORED, "HEAD"])]),
         "range-diff" => match operands.as_slice() {
             [base, one, two] if operands.iter().all(|operand| !operand.contains("..")) => {
                 Ok(vec![history(&format!("{base}..{one}")), history(&format!("{base}..{two}"))])
@@ -142,7 +145,7 @@ fn queries(verb: &str, args: &[ShellWord], found: &MatchedArguments) -> Result<V
         "grep" => Ok(vec![rewritten(&["grep"], &["-l", "-z"], args, &[])?]),
         "diff-tree" => Ok(vec![rewritten(&["diff-tree"], &["--name-only", "-z", "-r"], args, &DROPPED)?]),
         "diff" | "diff-index" | "diff-files" => {
-            Ok(vec![rewritten(&[verb], &["--name-only", "-z"], args, &DROPPED)?])
+            Ok(vec![rewritten(&[verb], &["--name-only", "-z", IGNORED], args, &DROPPED)?])
         }
         _ => {
             let words: Vec<_> = verb.split(' ').collect();
@@ -174,7 +177,7 @@ fn rewritten(verb: &[&str], added: &[&str], args: &[ShellWord], dropped: &[&str]
     }
     let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let original = args.iter().map(|word| word.text.as_str()).collect::<Vec<_>>();
-    let safe = if dropped.is_empty() { &[][..] } else { &["--no-ext-diff", "--no-textconv"] };
+    let safe = if dropped.is_empty() { &[][..] } else { &["--no-ext-diff", "--no-textconv", IGNORED] };
     Ok(Query {
         args: owned(&[verb, added, &kept].concat()),
         original: owned(&[verb, safe, &original].concat()),

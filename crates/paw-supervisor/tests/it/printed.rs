@@ -156,7 +156,6 @@ fn a_stash_with_a_secret_is_not_printed_without_asking() {
         "git stash show -p --include-untracked",
         "git stash show --only-untracked -p",
         "git show 'stash@{0}^3'",
-        "git log -p --all -3",
     ]);
 }
 
