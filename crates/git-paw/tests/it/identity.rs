@@ -432,7 +432,7 @@ fn gates_and_setup_without_a_sandbox_are_not_the_user() {
         let ran = paw(&sandbox, &repo.root, &["verify", "main"]);
         assert!(ran.code == 1 && approved() == none, "{line}: {ran}");
         user(&format!("[worktree]\nsetup_commands = [{quoted}]\n"));
-        let ran = paw(&sandbox, &repo.root, &["worktree", "create", &format!("feat/{number}")]);
+        let ran = paw(&sandbox, &repo.root, &["worktree", "create", "--new", &format!("feat/{number}")]);
         assert!(ran.to_string().contains("setup failed") && approved() == none, "{line}: {ran}");
     }
     let ran = paw(&sandbox, &repo.root, &["trust", "--yes"]);

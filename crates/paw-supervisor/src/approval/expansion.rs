@@ -20,6 +20,7 @@ impl Judge<'_> {
                     word.home |= word.text.is_empty() && !word.quoted && text.starts_with('~');
                     word.glob |= text.contains(['*', '?', '[']) && text != "[";
                     word.is_status &= text.is_empty();
+                    self.check_signs(&word.text, text)?;
                     word.text.push_str(text);
                 }
                 WordPart::Status => {
@@ -37,6 +38,20 @@ impl Judge<'_> {
             }
         }
         Ok(word)
+    }
+
+    /// zsh can be told to take `^`, `~` and `#` for patterns of file names. `HEAD^` is one only if a file begins like it.
+    fn check_signs(&self, before: &str, text: &str) -> Result<(), String> {
+        for (at, sign) in text.match_indices(['^', '~', '#']) {
+            let begin = format!("{before}{}", &text[..at]);
+            if (sign == "^" || !begin.is_empty()) && self.shell.begins_name(&begin) {
+                return Err(format!(
+                    "{} could be a pattern for file names",
+                    quoted(&format!("{begin}{sign}"))
+                ));
+            }
+        }
+        Ok(())
     }
 
     fn variable(&self, name: &str) -> Result<ShellWord, String> {

@@ -93,6 +93,16 @@ impl<'a> ShellState<'a> {
         !self.dirs.iter().any(|dir| dir.join(name).symlink_metadata().is_ok())
     }
 
+    /// Whether a file's path begins like this.
+    pub(super) fn begins_name(&self, begin: &str) -> bool {
+        let (above, name) = begin.rsplit_once('/').unwrap_or((".", begin));
+        let begins = |dir: &PathBuf| {
+            let mut names = std::fs::read_dir(dir.join(above)).into_iter().flatten().flatten();
+            names.any(|entry| entry.file_name().to_string_lossy().starts_with(name))
+        };
+        self.dirs.iter().any(begins)
+    }
+
     /// Commands that may not have run, or in another shell, leave variables with values that are not certain.
     pub(super) fn forget_changes(&mut self, before: &BTreeMap<String, Option<ShellWord>>) {
         for (name, value) in &mut self.variables {
