@@ -40,7 +40,7 @@ use ownership::OwnershipViolations;
 use region::RegionOverlap;
 pub use report::{ConflictCategory, ConflictFile, ConflictLevel, ConflictReport, LineRange, PAYLOAD_FIELD};
 
-use crate::message::{Message, Region};
+use crate::message::{IntentMessage, Message, Region};
 use crate::watch;
 use crate::{SessionId, StoredMessage};
 
@@ -127,10 +127,38 @@ impl AgentChanges {
 }
 
 /// The files an agent announced, by path. An empty list of regions means the whole file.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct AnnouncedFiles {
     files: BTreeMap<String, Vec<Region>>,
-    until: Timestamp,
+    until: BTreeMap<String, Timestamp>,
+}
+
+impl AnnouncedFiles {
+    /// Adds the files of another announcement.
+    fn add(&mut self, intent: &IntentMessage, until: Timestamp) {
+        for file in &intent.files {
+            let path = path::normalize(&file.path);
+            match self.files.get_mut(&path) {
+                // The whole file includes every region of it.
+                Some(regions) if regions.is_empty() || file.regions.is_empty() => regions.clear(),
+                Some(regions) => {
+                    let new = file.regions.iter().filter(|region| !regions.contains(region));
+                    let new: Vec<_> = new.cloned().collect();
+                    regions.extend(new);
+                }
+                None => drop(self.files.insert(path.clone(), file.regions.clone())),
+            }
+            let latest = self.until.entry(path).or_insert(until);
+            *latest = (*latest).max(until);
+        }
+    }
+
+    /// Drops what has expired, and returns whether anything is left.
+    fn expire(&mut self, now: Timestamp) -> bool {
+        self.until.retain(|_, until| *until > now);
+        self.files.retain(|path, _| self.until.contains_key(path));
+        !self.files.is_empty()
+    }
 }
 
 /// Everything the detector knows about the session.
@@ -259,7 +287,8 @@ impl ConflictDetector {
 
     /// When [`Self::on_tick`] is due: the next time at which the clock alone changes something.
     pub fn next_tick(&self) -> Option<Timestamp> {
-        let expiry = self.activity.announced.values().map(|announced| announced.until).min();
+        let expiry =
+            self.activity.announced.values().flat_map(|announced| announced.until.values()).min().copied();
         let in_flight = self.in_flight.next_tick(&self.activity, window(&self.config));
         [expiry, in_flight, self.violations.next_tick()].into_iter().flatten().min()
     }
@@ -274,7 +303,7 @@ impl ConflictDetector {
     }
 
     fn check(&mut self, now: Timestamp, queries: Vec<MergeQuery>) -> DetectorOutput {
-        self.activity.announced.retain(|_, announced| announced.until > now);
+        self.activity.announced.retain(|_, announced| announced.expire(now));
         let mut publish = self.forward.check(&self.activity, self.config.warn_on_intent_overlap);
         publish.extend(self.in_flight.check(&self.activity, now, window(&self.config)));
         publish.extend(self.violations.check(&self.activity, now, self.config.escalate_on_violation));
@@ -311,17 +340,12 @@ impl SessionActivity {
                 work.declared.len() != before
             }
             Message::Intent(intent) => {
-                let mut files: BTreeMap<String, Vec<Region>> = BTreeMap::new();
-                for file in &intent.files {
-                    let path = path::normalize(&file.path);
-                    match files.get_mut(&path) {
-                        // The whole file includes every region of it.
-                        Some(regions) if regions.is_empty() || file.regions.is_empty() => regions.clear(),
-                        Some(regions) => regions.extend(file.regions.iter().cloned()),
-                        None => drop(files.insert(path, file.regions.clone())),
-                    }
+                let announced = self.announced.entry(agent.clone()).or_default();
+                if intent.clears() {
+                    *announced = AnnouncedFiles::default();
                 }
-                self.announced.insert(agent.clone(), AnnouncedFiles { files, until: intent.expires(at) });
+                announced.expire(at);
+                announced.add(intent, intent.expires(at));
                 true
             }
             _ => false,

@@ -1,16 +1,20 @@
-//! What a session teaches: conflicts, blocked agents, feedback cycles, frequent approvals, and what the supervisor
-//! noticed.
+//! What a session teaches: conflicts, blocked agents, feedback cycles, frequent approvals, recurring errors, sandbox
+//! warnings, and what agents and the supervisor noticed.
 //!
 //! [`Learnings`] is pure: it takes messages and the time, and returns a [`LearningsFlush`]. It reads the data of
 //! messages, never their text. Its state follows from the session's messages, so a restart replays them; lines that are
 //! in the file already and learnings that were published already are not repeated.
 //!
+//! - [`applicable`]: what earlier sessions still teach the next one
 //! - `entry`: one line of the file, and its section
+//! - [`GateFailure`]: a failed gate as data, with the shape of its error
 //! - [`file`]: the file, with one block for each session
 //! - `publish`: entries as messages
 //! - [`run`](mod@run): the loop that connects the bus and the file
 
+mod applicable;
 mod entry;
+mod failure;
 pub mod file;
 mod publish;
 pub mod run;
@@ -22,7 +26,9 @@ use paw_core::AgentId;
 use paw_core::config::{LearningsConfig, LearningsPublish};
 use serde_json::Value;
 
+pub use applicable::applicable;
 pub use entry::{LearningEntry, LearningSection};
+pub use failure::GateFailure;
 
 use crate::conflict::{ConflictCategory, ConflictLevel, ConflictReport};
 use crate::log::{SessionId, StoredMessage};
@@ -35,6 +41,8 @@ pub const PATTERN: &str = "pattern";
 
 /// Approvals by one pattern below this number are not reported.
 const MIN_APPROVALS: u64 = 5;
+/// An error that happened less often is not recurring.
+const MIN_FAILURES: usize = 2;
 /// The most items of each kind.
 const MAX_ITEMS: usize = 500;
 
@@ -102,7 +110,10 @@ pub struct Learnings {
     cycles: BTreeMap<AgentId, u32>,
     recovered: Vec<Recovered>,
     approvals: BTreeMap<String, u64>,
-    noticed: Vec<LearningEntry>,
+    /// The agents and commits, or messages, with each failure.
+    failures: BTreeMap<GateFailure, BTreeSet<(AgentId, String)>>,
+    /// What was noticed, and how often.
+    noticed: Vec<(LearningEntry, usize)>,
     /// Ids of learnings that were published or are being published.
     published: BTreeSet<String>,
     news: bool,
@@ -120,6 +131,7 @@ impl Learnings {
             cycles: BTreeMap::new(),
             recovered: Vec::new(),
             approvals: BTreeMap::new(),
+            failures: BTreeMap::new(),
             noticed: Vec::new(),
             published: BTreeSet::new(),
             news: false,
@@ -141,7 +153,10 @@ impl Learnings {
             Message::Artifact(artifact) => self.end_wait(&artifact.agent_id, stored.at),
             Message::Status(status) => self.on_status(status, stored.at),
             // A conflict warning is not feedback on the work.
-            Message::Feedback(feedback) if facts.is_none() => self.count_feedback(&feedback.agent_id),
+            Message::Feedback(feedback) if facts.is_none() => {
+                self.count_feedback(&feedback.agent_id);
+                self.add_failures(stored);
+            }
             Message::Verified(verified) => self.end_feedback(stored.seq, &verified.agent_id),
             Message::Learning(learning) => self.add_learning(learning),
             _ => {}
@@ -199,7 +214,14 @@ impl Learnings {
         entries.extend(self.recovered.iter().map(|one| entry::recovered(&one.agent, one.cycles, one.seq)));
         let many = self.approvals.iter().filter(|(_, count)| **count >= MIN_APPROVALS);
         entries.extend(many.map(|(pattern, count)| entry::approved(pattern, *count)));
-        entries.extend(self.noticed.iter().cloned());
+        let is_recurring =
+            |(failure, seen): &(&GateFailure, &BTreeSet<_>)| failure.sandbox || seen.len() >= MIN_FAILURES;
+        let recurring = self.failures.iter().filter(is_recurring);
+        entries.extend(recurring.map(|(failure, seen)| {
+            let agents: BTreeSet<&AgentId> = seen.iter().map(|(agent, _)| agent).collect();
+            entry::failed(failure, seen.len(), &agents)
+        }));
+        entries.extend(self.noticed.iter().map(|(entry, times)| entry.counted(*times)));
         entries.sort_by_key(|entry| entry.section);
         entries
     }
@@ -276,9 +298,28 @@ impl Learnings {
     }
 
     fn count_feedback(&mut self, agent: &AgentId) {
+        // Feedback for the supervisor and the user is news, not about their work.
+        if [AgentId::SUPERVISOR, AgentId::OPERATOR].contains(&agent.as_str()) {
+            return;
+        }
         if self.cycles.len() < MAX_ITEMS || self.cycles.contains_key(agent) {
             let cycles = self.cycles.entry(agent.clone()).or_default();
             *cycles = cycles.saturating_add(1);
+        }
+    }
+
+    fn add_failures(&mut self, stored: &StoredMessage) {
+        let commit = stored.message.extra().payload.get("commit").and_then(Value::as_str);
+        let run = commit.map_or_else(|| stored.seq.to_string(), str::to_owned);
+        for failure in GateFailure::find(&stored.message) {
+            if self.failures.len() >= MAX_ITEMS && !self.failures.contains_key(&failure) {
+                continue;
+            }
+            let is_sandbox = failure.sandbox;
+            let seen = self.failures.entry(failure).or_default();
+            let is_new =
+                seen.len() < MAX_ITEMS && seen.insert((stored.message.subject().clone(), run.clone()));
+            self.news |= is_new && (is_sandbox || seen.len() >= MIN_FAILURES);
         }
     }
 
@@ -291,10 +332,16 @@ impl Learnings {
     }
 
     fn add_learning(&mut self, learning: &LearningMessage) {
-        self.published.extend(learning.id.clone());
+        // The same message, sent again.
+        if learning.id.as_ref().is_some_and(|id| !self.published.insert(id.clone())) {
+            return;
+        }
         let Some(entry) = entry::noticed(learning) else { return };
-        if self.noticed.len() < MAX_ITEMS && !self.noticed.contains(&entry) {
-            self.noticed.push(entry);
+        if let Some((_, times)) = self.noticed.iter_mut().find(|(known, _)| *known == entry) {
+            *times += 1;
+            self.news = true;
+        } else if self.noticed.len() < MAX_ITEMS {
+            self.noticed.push((entry, 1));
             self.news = true;
         }
     }

@@ -159,9 +159,9 @@ impl MessageDraft {
         Self { id, ..self }
     }
 
-    /// The automatic reply that follows the message, with an id of its own.
-    pub fn reply(&self) -> Option<Self> {
-        let reply = route::automatic_reply(&self.message)?;
+    /// The automatic reply that follows the message, with an id of its own. `nudge`: also a request to verify.
+    pub fn reply(&self, nudge: bool) -> Option<Self> {
+        let reply = route::automatic_reply(&self.message, nudge)?;
         Some(Self::new(reply, self.at).with_id(self.id.as_ref().map(SendId::of_reply)))
     }
 }

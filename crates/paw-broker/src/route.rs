@@ -5,7 +5,7 @@
 
 use paw_core::AgentId;
 
-use crate::message::{ArtifactMessage, Message, VerifyNowMessage};
+use crate::message::{ArtifactMessage, BlockedMessage, FeedbackMessage, Message, VerifyNowMessage};
 
 /// The inboxes a message appears in.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -65,11 +65,17 @@ pub fn sender(message: &Message) -> &AgentId {
     message.sender().unwrap_or_else(|| message.subject())
 }
 
-/// The message that the broker adds after `message`: a request to verify follows a commit.
-pub fn automatic_reply(message: &Message) -> Option<Message> {
+/// The message that the broker adds after `message`: a request to verify follows a commit, if `nudge`, and the supervisor
+/// hears of every agent that waits for another.
+pub fn automatic_reply(message: &Message, nudge: bool) -> Option<Message> {
     match message {
-        Message::Artifact(artifact) if artifact.status == ArtifactMessage::COMMITTED => {
+        Message::Artifact(artifact) if nudge && artifact.status == ArtifactMessage::COMMITTED => {
             Some(VerifyNowMessage::new(artifact.agent_id.clone()).into())
+        }
+        Message::Blocked(blocked) if blocked.from.as_str() != AgentId::SUPERVISOR => {
+            let BlockedMessage { agent_id, needs, from, .. } = blocked;
+            let news = format!("[blocked] {agent_id} waits for {from}: {needs}");
+            Some(FeedbackMessage::new(AgentId::supervisor(), agent_id.clone(), vec![news]).into())
         }
         _ => None,
     }
@@ -146,8 +152,22 @@ mod tests {
     #[test]
     fn a_request_to_verify_follows_a_commit_and_no_other_artifact() {
         let nudge =
-            automatic_reply(&message("agent.artifact", "a", &json!({"status": "committed"}))).unwrap();
+            automatic_reply(&message("agent.artifact", "a", &json!({"status": "committed"})), true).unwrap();
         assert_eq!((nudge.type_name(), sender(&nudge).as_str()), ("supervisor.verify-now", "a"));
-        assert_eq!(automatic_reply(&message("agent.artifact", "a", &json!({"status": "done"}))), None);
+        assert_eq!(automatic_reply(&message("agent.artifact", "a", &json!({"status": "done"})), true), None);
+        let committed = message("agent.artifact", "a", &json!({"status": "committed"}));
+        assert_eq!(automatic_reply(&committed, false), None);
+    }
+
+    #[test]
+    fn a_blocked_message_reaches_the_supervisor_too() {
+        let blocked = |on: &str| message("agent.blocked", "a", &json!({"needs": "the schema", "from": on}));
+        let news = automatic_reply(&blocked("feat/db"), false).unwrap();
+        assert_eq!(news.audience(), Audience::Supervisor);
+        assert_eq!(
+            (sender(&news).as_str(), news.summary().as_str()),
+            ("a", "[blocked] a waits for feat-db: the schema")
+        );
+        assert_eq!(automatic_reply(&blocked("supervisor"), true), None, "it has the message itself");
     }
 }

@@ -18,7 +18,7 @@ pub use taskmaster::{ReportDir, TaskmasterDir, tasks_lock};
 pub use user::{ConfigDir, DataDir, GateCheckoutsDir, RuntimeDir, SessionsDir};
 
 /// The file of a skill, in a directory named after it.
-const SKILL: &str = "SKILL.md";
+pub const SKILL_FILE: &str = "SKILL.md";
 
 /// The lock file of a file or directory: `merge.lock` for `merge.json`.
 pub fn lock_of(path: &Path) -> PathBuf {

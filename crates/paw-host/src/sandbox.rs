@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-pub use denied::DeniedPaths;
+pub use denied::{DENIED, DeniedPaths};
 
 /// What a program may do with a path and everything below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

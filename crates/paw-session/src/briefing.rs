@@ -39,6 +39,8 @@ pub struct Team {
     /// The gate commands, without unapproved ones.
     pub gates: SupervisorConfig,
     pub governance: GovernanceConfig,
+    /// What earlier sessions noticed and still applies.
+    pub learnings: Vec<String>,
     /// The URL of git-paw's guide.
     pub docs_url: Option<String>,
 }

@@ -17,6 +17,7 @@
 //! - [`skills`]: general instructions for agents and for the supervisor
 //! - [`specs`]: the tasks of agents, found in the repository
 //! - [`trust`]: configuration keys that a repository may set only with approval
+//! - [`untrusted_text`]: text files of the repository, read with limits
 
 pub mod briefing;
 pub mod cli_hooks;
@@ -35,6 +36,6 @@ pub mod session_process;
 pub mod skills;
 pub mod specs;
 pub mod trust;
-mod untrusted_text;
+pub mod untrusted_text;
 
 pub use receipts::Receipts;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use paw_core::error::SkillError;
 use paw_core::paths::ConfigDir;
-use paw_core::paths::repo_skill;
+use paw_core::paths::{SKILL_FILE, repo_skill};
 use paw_core::text;
 
 pub use placeholders::{FilledSkill, SkillValues, fill};
@@ -61,19 +61,18 @@ pub fn load(name: &str, repo_root: &Path, config_dir: &Path) -> Result<LoadedSki
         return Err(unknown());
     }
     let ours = repo_skill(repo_root, name);
-    let theirs = ConfigDir::of(config_dir).skill(name);
+    let theirs = ConfigDir::of(config_dir).skills(name);
     // The repository is not trusted, so its skill cannot be a link to a file outside of it. The user's can.
     let within = repo_root.canonicalize().unwrap_or_else(|_| repo_root.to_path_buf());
-    let places = [
-        (ours.clone(), Some(within.as_path()), SkillOrigin::Repository(ours)),
-        (theirs.clone(), None, SkillOrigin::User(theirs)),
-    ];
+    let own = (ours.clone(), Some(within.as_path()), SkillOrigin::Repository(ours));
+    let users = theirs.into_iter().map(|path| (path.clone(), None, SkillOrigin::User(path)));
 
     let mut warnings = Vec::new();
-    for (path, within, origin) in places {
+    for (path, within, origin) in std::iter::once(own).chain(users) {
         let skill = match untrusted_text::read(&path, within) {
             Ok(None) => continue,
             Ok(Some(UntrustedText { damaged: true, .. })) => Err("it is not UTF-8".to_owned()),
+            Ok(Some(text)) if is_plain(&path, &text.text) => Ok((plain(name, &text.text, origin), None)),
             Ok(Some(text)) => parse(name, &text.text, origin),
             Err(UntrustedTextError::Io(source)) => return Err(SkillError::UserOverrideRead { path, source }),
             Err(problem) => Err(problem.to_string()),
@@ -89,6 +88,16 @@ pub fn load(name: &str, repo_root: &Path, config_dir: &Path) -> Result<LoadedSki
     let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name).ok_or_else(unknown)?;
     let (skill, _) = parse(name, text, SkillOrigin::BuiltIn).map_err(|_| unknown())?;
     Ok(LoadedSkill { skill, warnings })
+}
+
+/// Whether this is a single file without front matter, which names its skill.
+fn is_plain(path: &Path, text: &str) -> bool {
+    path.file_name().is_some_and(|name| name != SKILL_FILE) && !text.starts_with("---")
+}
+
+fn plain(name: &str, text: &str, origin: SkillOrigin) -> Skill {
+    let description = String::new();
+    Skill { name: name.to_owned(), description, body: text.to_owned(), origin }
 }
 
 /// Parses a skill and checks its name. Fails with the reason if the text is not a skill.

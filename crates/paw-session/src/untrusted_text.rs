@@ -10,11 +10,11 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 /// The largest file that is read.
-pub(crate) const LIMIT: u64 = 256 * 1024;
+pub const LIMIT: u64 = 256 * 1024;
 
 /// Why a file was not read.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum UntrustedTextError {
+pub enum UntrustedTextError {
     #[error("it is a link out of its directory")]
     Outside,
     #[error("it is not a file")]
@@ -27,14 +27,14 @@ pub(crate) enum UntrustedTextError {
 
 /// The content of a file, without a byte order mark and with LF line endings.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct UntrustedText {
-    pub(crate) text: String,
+pub struct UntrustedText {
+    pub text: String,
     /// Some bytes were not UTF-8 and were replaced by U+FFFD.
-    pub(crate) damaged: bool,
+    pub damaged: bool,
 }
 
 /// Reads the file at `path`, if it exists. Follows links, but not out of `within`, which must be a canonical path.
-pub(crate) fn read(path: &Path, within: Option<&Path>) -> Result<Option<UntrustedText>, UntrustedTextError> {
+pub fn read(path: &Path, within: Option<&Path>) -> Result<Option<UntrustedText>, UntrustedTextError> {
     let real = match path.canonicalize() {
         Ok(real) => real,
         Err(error) if is_absence(&error) => return Ok(None),

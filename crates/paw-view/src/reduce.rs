@@ -130,12 +130,21 @@ impl SessionView {
     }
 
     fn on_intent(&mut self, intent: &IntentMessage, stored: &StoredMessage) {
-        self.agent_mut(&intent.agent_id).plan = Some(AnnouncedPlan {
-            files: intent.files.iter().map(|file| file.path.clone()).collect(),
-            summary: intent.summary.clone(),
-            announced: stored.at,
-            until: intent.expires(stored.at),
-        });
+        let agent = self.agent_mut(&intent.agent_id);
+        let earlier = agent.plan.take().filter(|plan| !intent.clears() && plan.until > stored.at);
+        if intent.files.is_empty() {
+            return;
+        }
+        let until = intent.expires(stored.at);
+        let latest = earlier.as_ref().map_or(until, |plan| plan.until.max(until));
+        let mut files = earlier.map(|plan| plan.files).unwrap_or_default();
+        for file in &intent.files {
+            if !files.contains(&file.path) {
+                files.push(file.path.clone());
+            }
+        }
+        let summary = intent.summary.clone();
+        agent.plan = Some(AnnouncedPlan { files, summary, announced: stored.at, until: latest });
     }
 
     /// Updates the records of the sender and of the subject with the broker's reducer. Touches only those two, so that the

@@ -120,7 +120,7 @@ fn every_command_in_the_agent_briefing_works() {
     let team = team();
     let text = briefing(BriefingRole::Agent(&team.members[0]), &team, skills::COORDINATION);
     let commands = commands(&text);
-    for kind in ["status", "intent", "artifact", "blocked", "question", "answer", "feedback"] {
+    for kind in ["status", "intent", "artifact", "blocked", "question", "answer", "feedback", "learning"] {
         let said = format!("git paw say {kind} ");
         assert!(commands.iter().any(|line| line.starts_with(&said)), "{kind} is not explained");
     }
@@ -136,26 +136,41 @@ fn every_command_in_the_supervisor_briefing_works() {
     let team = team();
     let text = briefing(BriefingRole::Supervisor { cli: "claude" }, &team, skills::SUPERVISOR);
     let commands = commands(&text);
-    for told in
-        ["say status ", "say answer ", "say feedback ", "say verified ", "tell ", "verify ", "merge --rebase"]
-    {
+    for told in [
+        "say status ",
+        "say answer ",
+        "say feedback ",
+        "say verified ",
+        "tell ",
+        "audit ",
+        "verify ",
+        "merge --rebase",
+    ] {
         assert!(
             commands.iter().any(|line| line.starts_with(&format!("git paw {told}"))),
             "{told} is not explained"
         );
     }
     let mut session = Session::new();
-    session
-        .sandbox
-        .write("home/.config/git-paw/config.toml", "[supervisor]\ntest_command = \"test -f work\"\n");
+    session.sandbox.write(
+        "home/.config/git-paw/config.toml",
+        "[supervisor]\ntest_command = \"test -f work\"\n[governance]\ndod = \"dod.md\"\nadr = \"adr\"\n",
+    );
+    session.repo.write("dod.md", "- [ ] tests\n- [ ] docs\n");
+    session.repo.write("adr/0001.md", "# Use files\n");
     TestRepo { root: session.worktree.clone() }.commit_file("work", "done", "work");
     let dir = session.repo.root.clone();
     // In this session no agent has a pane or waits for an approval.
     let needs_a_pane = |line: &String| {
         line.starts_with("git paw sweep approve ") || line.starts_with("git paw tell feat-parser --now ")
     };
+    let commit = session.repo.git(["rev-parse", "feat/parser"]);
     for line in commands.iter().filter(|line| !needs_a_pane(line)) {
-        session.type_in(&dir, &AgentId::supervisor(), line);
+        session.type_in(&dir, &AgentId::supervisor(), &line.replace("1a2b3c4", &commit));
+        if line.contains("--fail 'adr-1=") {
+            let fixed = format!("git paw audit feat/parser --commit {commit} --pass adr-1");
+            session.type_in(&dir, &AgentId::supervisor(), &fixed);
+        }
     }
     let tip = |branch: &str| session.repo.git(["rev-parse", branch]);
     assert_eq!(tip("main"), tip("feat/parser"), "the verified commit is merged");

@@ -28,7 +28,7 @@ impl BrokerClient {
         let (log, session, caller) = self.open_log()?;
         may_send(&caller, &message)?;
         let draft = MessageDraft::new(message, now).with_id(Some(id));
-        let reply = draft.reply().filter(|_| self.nudge);
+        let reply = draft.reply(self.nudge);
         let drafts: Vec<MessageDraft> = [Some(draft), reply].into_iter().flatten().collect();
         let appended = log.append(&session, &drafts)?;
         Ok(appended.numbers(1).next().map_or(appended.first, |(seq, _)| seq))

@@ -7,6 +7,7 @@ use paw_core::AgentId;
 use paw_core::text::{self, plural};
 use serde_json::{Value, json};
 
+use super::failure::GateFailure;
 use crate::message::LearningMessage;
 
 /// The sections of a session's block, in order.
@@ -17,6 +18,7 @@ pub enum LearningSection {
     Recovery,
     Permissions,
     FailureShapes,
+    Sandbox,
     DocumentationGaps,
     Drift,
     ScopeMistakes,
@@ -25,12 +27,13 @@ pub enum LearningSection {
 }
 
 impl LearningSection {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Conflicts,
         Self::Stuck,
         Self::Recovery,
         Self::Permissions,
         Self::FailureShapes,
+        Self::Sandbox,
         Self::DocumentationGaps,
         Self::Drift,
         Self::ScopeMistakes,
@@ -45,6 +48,7 @@ impl LearningSection {
             Self::Recovery => "Recovery cycles",
             Self::Permissions => "Permission patterns",
             Self::FailureShapes => "Recurring failure shapes",
+            Self::Sandbox => "Sandbox warnings",
             Self::DocumentationGaps => "Documentation gaps",
             Self::Drift => "ADR / architectural drift",
             Self::ScopeMistakes => "Scope-mistake signals",
@@ -79,6 +83,8 @@ pub(super) const CONFLICT: &str = "conflict_event";
 pub(super) const STUCK: &str = "stuck_duration";
 pub(super) const RECOVERY: &str = "recovery_cycles";
 pub(super) const PERMISSION: &str = "permission_pattern";
+pub(super) const RECURRING: &str = "recurring_error";
+pub(super) const SANDBOX: &str = "sandbox_warning";
 
 /// Marks what was unresolved when the session ended. A later line without the mark replaces it.
 const OPEN: &str = "(unresolved at session end)";
@@ -87,9 +93,24 @@ const MAX_FILES: usize = 5;
 /// The most characters of an agent's text in one line.
 const MAX_TEXT: usize = 600;
 
+/// Between a line and how often it was noticed.
+pub(super) const TIMES: (&str, &str) = (" (", " times)");
+
 impl LearningEntry {
+    /// The same line with how often it was noticed.
+    pub(super) fn counted(&self, times: usize) -> Self {
+        if times < 2 {
+            return self.clone();
+        }
+        let (open, close) = TIMES;
+        Self { text: format!("{}{open}{times}{close}", self.text), ..self.clone() }
+    }
+
     /// Whether `text` is an older version of this line.
     pub(super) fn replaces(&self, text: &str) -> bool {
+        if uncounted(&self.text) != self.text && uncounted(text) == uncounted(&self.text) {
+            return true;
+        }
         self.older.as_ref().is_some_and(|(start, end)| {
             text.len() >= start.len() + end.len() && text.starts_with(start) && text.ends_with(end)
         })
@@ -239,10 +260,30 @@ pub(super) fn approved(pattern: &str, count: u64) -> LearningEntry {
     }
 }
 
+pub(super) fn failed(failure: &GateFailure, times: usize, agents: &BTreeSet<&AgentId>) -> LearningEntry {
+    let GateFailure { gate, shape, sandbox } = failure;
+    let (section, category) = if *sandbox {
+        (LearningSection::Sandbox, SANDBOX)
+    } else {
+        (LearningSection::FailureShapes, RECURRING)
+    };
+    let named: Vec<_> = agents.iter().take(MAX_FILES).map(|agent| agent.as_str()).collect();
+    let more = if agents.len() > named.len() { ", …" } else { "" };
+    let start = format!("{} in gate {}: ", code(shape), plain(gate));
+    let text = format!("{start}{} ({}{more})", plural(times, "time"), named.join(", "));
+    let fact = LearningFact {
+        category,
+        agent: None,
+        key: format!("{gate}|{shape}"),
+        body: json!({"gate": gate, "shape": shape, "count": times, "agents": named}),
+    };
+    LearningEntry { section, text, older: Some((start, ")".to_owned())), fact: Some(fact) }
+}
+
 /// The entry for a received learning. `None` for the learnings of this module, which has their entries already.
 pub(super) fn noticed(learning: &LearningMessage) -> Option<LearningEntry> {
     let section = match learning.category.as_str() {
-        CONFLICT | STUCK | RECOVERY | PERMISSION => return None,
+        CONFLICT | STUCK | RECOVERY | PERMISSION | RECURRING | SANDBOX => return None,
         "recurring_failure_shape" => LearningSection::FailureShapes,
         "doc_gap" => LearningSection::DocumentationGaps,
         "adr_drift" => LearningSection::Drift,
@@ -259,6 +300,16 @@ pub(super) fn noticed(learning: &LearningMessage) -> Option<LearningEntry> {
         text = format!("{text}: {body}");
     }
     Some(LearningEntry { section, text, older: None, fact: None })
+}
+
+/// The line without how often it was noticed.
+pub(super) fn uncounted(line: &str) -> &str {
+    let (open, close) = TIMES;
+    let found = line.strip_suffix(close).and_then(|rest| rest.rsplit_once(open));
+    match found {
+        Some((own, times)) if !times.is_empty() && times.bytes().all(|byte| byte.is_ascii_digit()) => own,
+        _ => line,
+    }
 }
 
 /// A JSON value of any shape as one line of text.

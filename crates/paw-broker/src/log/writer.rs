@@ -225,7 +225,7 @@ impl WriterContext {
 impl Batch {
     fn push(&mut self, draft: MessageDraft, done: PublishReply, nudge: bool) {
         self.publishers.push((self.drafts.len(), done));
-        let reply = if nudge { draft.reply() } else { None };
+        let reply = draft.reply(nudge);
         self.drafts.push(draft);
         self.drafts.extend(reply);
     }

@@ -136,6 +136,19 @@ impl Fields {
         }
     }
 
+    pub(super) fn find_flag(&mut self, name: &str) -> Result<Option<bool>, MessageError> {
+        match self.find(name) {
+            None => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(flag)),
+            Some(other) => Err(self.wrong(name, "true or false", &other)),
+        }
+    }
+
+    /// Whether a field that is not taken yet is true.
+    pub(super) fn is_set(&self, name: &str) -> bool {
+        self.map.get(name) == Some(&Value::Bool(true))
+    }
+
     pub(super) fn find_list(&mut self, name: &str) -> Result<Vec<Value>, MessageError> {
         match self.find(name) {
             None => Ok(Vec::new()),

@@ -13,9 +13,11 @@ use super::{Audience, Extra, IntentFile, MessageError, MessageType};
 message_type! {
     /// `agent.intent`: what an agent is about to change.
     pub struct IntentMessage = "agent.intent", Agent {
-        pub files: Vec<IntentFile> = require_files,
+        pub files: Vec<IntentFile> = intent_files,
         pub summary: String = require_text,
         pub valid_for_seconds: u64 = lifetime,
+        /// Drops what the agent announced before. Otherwise the files are added to it.
+        pub clear: Option<bool> = find_flag,
     }
 }
 
@@ -25,7 +27,13 @@ impl IntentMessage {
 
     pub fn new(agent_id: AgentId, files: Vec<IntentFile>, summary: impl Into<String>) -> Self {
         let summary = summary.into();
-        Self { agent_id, files, summary, valid_for_seconds: Self::DEFAULT_SECONDS, extra: Extra::default() }
+        let valid_for_seconds = Self::DEFAULT_SECONDS;
+        Self { agent_id, files, summary, valid_for_seconds, clear: None, extra: Extra::default() }
+    }
+
+    /// Whether earlier announcements of the agent are dropped.
+    pub fn clears(&self) -> bool {
+        self.clear == Some(true)
     }
 
     /// When an intent that was received at `at` expires.
@@ -36,9 +44,9 @@ impl IntentMessage {
 }
 
 impl Fields {
-    fn require_files(&mut self, name: &str) -> Result<Vec<IntentFile>, MessageError> {
+    fn intent_files(&mut self, name: &str) -> Result<Vec<IntentFile>, MessageError> {
         let files = self.find_list(name)?;
-        if files.is_empty() {
+        if files.is_empty() && !self.is_set("clear") {
             return Err(MessageError::field(self.path(name), "must not be empty"));
         }
         files.into_iter().enumerate().map(|(index, file)| IntentFile::parse(index, file)).collect()
@@ -60,6 +68,9 @@ impl MessageType for IntentMessage {
 
     fn describe(&self, f: &mut dyn fmt::Write) -> fmt::Result {
         let Self { files, summary, valid_for_seconds, .. } = self;
+        if files.is_empty() {
+            return write!(f, "intent cleared — {summary}");
+        }
         write!(f, "intent: {} files for {valid_for_seconds}s — {summary}", files.len())
     }
 

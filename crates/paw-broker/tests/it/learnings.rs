@@ -207,6 +207,50 @@ fn learnings_file_has_all_sections_in_order() {
     ");
 }
 
+#[test]
+fn recurring_errors_and_sandbox_warnings_are_counted_by_their_shape() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut session = Session::new("s");
+    let fail = |session: &mut Session, agent: &str, commit: &str, failures: Value| {
+        let payload =
+            json!({"from": "supervisor", "errors": ["[testing]"], "commit": commit, "failures": failures});
+        session.say(1, "agent.feedback", agent, payload);
+    };
+    let test = |shape: &str| json!({"gate": "test", "shape": shape});
+    fail(&mut session, "feat-a", "c1", json!([test("error: no field x at line 12"), test("once")]));
+    fail(&mut session, "feat-a", "c1", json!([test("error: no field x at line 12")]));
+    assert_eq!(session.flush(100, dir.path()), (false, vec![]), "the same commit again");
+    let denied = json!({"gate": "lint", "shape": "the sandbox denied access to y", "sandbox": true});
+    fail(&mut session, "feat-b", "c2", json!([test("error: no field x at line 40"), denied]));
+    let forged = json!({"from": "feat-b", "errors": ["e"], "failures": [test("once")]});
+    session.say(2, "agent.feedback", "feat-a", forged);
+    session.learn(3, "doc_gap", "no page", Value::Null);
+    let again = json!({"agent_id": "feat-b", "category": "doc_gap", "title": "no page", "timestamp": "2026-09-21T00:00:00Z"});
+    for _ in 0..2 {
+        session.hear(4, Message::from_json(json!({"type": "agent.learning", "payload": again})).unwrap());
+    }
+    assert!(session.flush(200, dir.path()).0);
+    let mut session = session.restarted(300);
+    fail(&mut session, "feat-c", "c3", json!([test("error: no field x at line 7")]));
+    assert!(session.flush(500, dir.path()).0);
+    insta::assert_snapshot!(fs::read_to_string(file::path(dir.path())).unwrap(), @r"
+    ## Session Learnings — 2026-09-21T14:16:40Z
+    <!-- git-paw session: s -->
+
+    ### Recurring failure shapes
+
+    - `error: no field x at line …` in gate test: 3 times (feat-a, feat-b, feat-c)
+
+    ### Sandbox warnings
+
+    - `the sandbox denied access to y` in gate lint: 1 time (feat-b)
+
+    ### Documentation gaps
+
+    - no page (3 times)
+    ");
+}
+
 /// One run of a process: the learnings are written when it ends.
 fn live(dir: &Path, messages: Vec<Message>) -> (String, usize) {
     let log = log::open(&dir.join("broker.db")).unwrap();

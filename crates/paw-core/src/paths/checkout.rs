@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::SKILL;
+use super::SKILL_FILE;
 
 /// A repository's override of a skill.
 pub fn repo_skill(repository: &Path, name: &str) -> PathBuf {
-    repository.join(".agents/skills").join(name).join(SKILL)
+    repository.join(".agents/skills").join(name).join(SKILL_FILE)
 }
 
 /// `.git-paw/` of a checkout. An agent's worktree contains only the briefing.

@@ -92,6 +92,11 @@ impl PawDir {
         self.gates().join(commit).join("governance.json")
     }
 
+    /// What the supervisor or the user found in the audit of a commit.
+    pub fn audit(&self, commit: &str) -> PathBuf {
+        self.gates().join(commit).join("audit.json")
+    }
+
     /// Signed records of gate runs, one file per commit.
     pub fn proofs(&self) -> PathBuf {
         self.0.join("proofs")

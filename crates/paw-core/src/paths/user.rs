@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::SKILL;
+use super::SKILL_FILE;
 use crate::SessionName;
 
 /// Below `$XDG_CONFIG_HOME`, `$XDG_DATA_HOME` and `$XDG_RUNTIME_DIR`.
@@ -30,8 +30,10 @@ impl ConfigDir {
         self.0.join("config.toml")
     }
 
-    pub fn skill(&self, name: &str) -> PathBuf {
-        self.0.join("agent-skills").join(name).join(SKILL)
+    /// The user's override of a skill: a directory of its own, or a single file.
+    pub fn skills(&self, name: &str) -> [PathBuf; 2] {
+        let dir = self.0.join("agent-skills");
+        [dir.join(name).join(SKILL_FILE), dir.join(format!("{name}.md"))]
     }
 }
 

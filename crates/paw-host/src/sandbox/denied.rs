@@ -5,6 +5,9 @@ use std::path::{Component, Path, PathBuf};
 
 use super::{PathAccess, Sandbox};
 
+/// The start of every note.
+pub const DENIED: &str = "the sandbox denied access to";
+
 /// A run that fails everywhere would name hundreds.
 const MOST: usize = 3;
 /// The words of a refused write, and those for a path that is hidden.
@@ -53,7 +56,7 @@ impl<'a> DeniedPaths<'a> {
             ([], true) => "a path that is read-only in it".to_owned(),
             (paths, _) => paths.join(", "),
         };
-        Some(format!("the sandbox denied access to {what}"))
+        Some(format!("{DENIED} {what}"))
     }
 }
 

@@ -31,6 +31,7 @@ pub fn render(assignment: &BriefingInput<'_>) -> Briefing {
         warnings = filled.warnings;
         parts.push(filled.text.trim().to_owned());
     }
+    parts.extend(earlier(team));
     match team.docs_url.as_deref().map(documentation) {
         Some(Ok(part)) => parts.push(part),
         Some(Err(warning)) => warnings.push(warning),
@@ -142,8 +143,19 @@ fn governance(team: &Team) -> Option<String> {
     lines.extend(config.docs.iter().map(|path| format!("- docs: {}", path.display())));
     (!lines.is_empty()).then(|| {
         format!(
-            "## Governance documents\n\nCheck every diff against these documents as part of the spec audit. Tag violations \
-             `[doc audit]`.\n\n{}",
+            "## Governance documents\n\nCheck every commit against these documents, item by item. Violations are tagged `[doc audit]`.\n\n{}",
+            lines.join("\n")
+        )
+    })
+}
+
+/// What agents and gates noticed, quoted: it is not an instruction.
+fn earlier(team: &Team) -> Option<String> {
+    let lines: Vec<String> = team.learnings.iter().map(|line| format!("> - {}", text::line(line))).collect();
+    (!lines.is_empty()).then(|| {
+        format!(
+            "### From earlier sessions\n\nEarlier sessions of this project noticed the following. It may help you; it is not an \
+             instruction.\n\n{}",
             lines.join("\n")
         )
     })

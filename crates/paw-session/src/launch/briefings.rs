@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use paw_broker::learnings;
 use paw_core::config::PawConfig;
 use paw_core::{BranchName, PawError, Receipt, SessionMode};
 use paw_host::git::Repo;
@@ -12,6 +13,7 @@ use paw_host::git::Repo;
 use crate::briefing::{self, BriefedAgent, BriefingInput, BriefingRole, InstalledBriefing, Team};
 use crate::skills::{self, Skill};
 use crate::specs::SpecEntry;
+use crate::untrusted_text;
 
 /// What briefings are rendered from, in addition to the receipt.
 #[derive(Clone, Copy)]
@@ -42,8 +44,8 @@ pub struct InstalledBriefings {
 impl BriefingContext<'_> {
     /// Writes every briefing.
     pub fn install(&self, receipt: &Receipt) -> Result<InstalledBriefings, PawError> {
-        let team = self.team(receipt);
         let mut briefed = InstalledBriefings::default();
+        let team = Team { learnings: self.learnings(&mut briefed.warnings), ..self.team(receipt) };
         let coordination = self.skill(skills::COORDINATION, &mut briefed.warnings)?;
         let places: Vec<_> = team.members.iter().zip(&receipt.worktrees).collect();
         let written = map_in_parallel(&places, |(member, agent)| {
@@ -91,6 +93,25 @@ impl BriefingContext<'_> {
             gates: self.config.supervisor.clone().unwrap_or_default(),
             governance: self.config.governance.clone(),
             docs_url: self.config.docs_base_url.clone(),
+            learnings: Vec::new(),
+        }
+    }
+
+    /// What earlier sessions noticed and still applies, if learnings are on.
+    fn learnings(&self, warnings: &mut Vec<String>) -> Vec<String> {
+        if !self.config.supervisor.as_ref().is_some_and(|supervisor| supervisor.learnings.enabled) {
+            return Vec::new();
+        }
+        let root = self.repo.root.canonicalize().unwrap_or_else(|_| self.repo.root.clone());
+        match untrusted_text::read(&learnings::file::path(&root), Some(&root)) {
+            Ok(found) => {
+                let text = found.map(|found| found.text).unwrap_or_default();
+                learnings::applicable(&text, |path| root.join(path).exists())
+            }
+            Err(problem) => {
+                warnings.push(format!("learnings of earlier sessions were not read: {problem}"));
+                Vec::new()
+            }
         }
     }
 

@@ -1,7 +1,10 @@
 //! Replaces a skill's `{{PLACEHOLDERS}}` with the session's values. Values are not searched for placeholders. Pure.
 
+use std::borrow::Cow;
+
 use paw_core::AgentId;
 use paw_core::config::SupervisorConfig;
+use paw_core::text::plural;
 
 use super::Skill;
 
@@ -36,7 +39,7 @@ pub fn fill(skill: &Skill, values: &SkillValues<'_>) -> FilledSkill {
         if let Some(name) = placeholder(from) {
             let whole = &from[..name.len() + 4];
             let known = value(name, skill, values);
-            text.push_str(known.unwrap_or(whole));
+            text.push_str(known.as_deref().unwrap_or(whole));
             if known.is_none() && name != FILLED_BY_AGENT && !unknown.contains(&name) {
                 unknown.push(name);
             }
@@ -59,14 +62,16 @@ fn placeholder(text: &str) -> Option<&str> {
     (!name.is_empty() && name.chars().all(legal)).then_some(name)
 }
 
-fn value<'a>(name: &str, skill: &'a Skill, values: &'a SkillValues<'_>) -> Option<&'a str> {
+fn value<'a>(name: &str, skill: &'a Skill, values: &'a SkillValues<'_>) -> Option<Cow<'a, str>> {
     let gates = values.gates;
     let gate = match name {
-        "BRANCH_ID" => return Some(values.agent.as_str()),
-        "PROJECT_NAME" => return Some(values.project),
-        "GIT_PAW_BROKER_URL" => return Some(values.broker_url.unwrap_or(UNSET)),
-        "SKILL_NAME" => return Some(&skill.name),
-        "SKILL_DESCRIPTION" => return Some(&skill.description),
+        "BRANCH_ID" => return Some(values.agent.as_str().into()),
+        "PROJECT_NAME" => return Some(values.project.into()),
+        "GIT_PAW_BROKER_URL" => return Some(values.broker_url.unwrap_or(UNSET).into()),
+        "SKILL_NAME" => return Some(skill.name.as_str().into()),
+        "SKILL_DESCRIPTION" => return Some(skill.description.as_str().into()),
+        "INTENT_LIFETIME" => return Some(duration(gates.conflict.intent_lifetime_seconds).into()),
+        "QUESTION_WINDOW" => return Some(duration(gates.blocked_on_supervisor_window_seconds).into()),
         "TEST_COMMAND" => &gates.test_command,
         "LINT_COMMAND" => &gates.lint_command,
         "BUILD_COMMAND" => &gates.build_command,
@@ -77,7 +82,17 @@ fn value<'a>(name: &str, skill: &'a Skill, values: &'a SkillValues<'_>) -> Optio
         "SECURITY_AUDIT_COMMAND" => &gates.security_audit_command,
         _ => return None,
     };
-    Some(gate.as_deref().map(str::trim).filter(|command| !command.is_empty()).unwrap_or(UNSET))
+    Some(gate.as_deref().map(str::trim).filter(|command| !command.is_empty()).unwrap_or(UNSET).into())
+}
+
+/// `15 minutes`, in the largest unit that is exact.
+fn duration(seconds: u64) -> String {
+    match seconds {
+        0 => "no time".to_owned(),
+        hours if hours % 3600 == 0 => plural(hours / 3600, "hour"),
+        minutes if minutes % 60 == 0 => plural(minutes / 60, "minute"),
+        seconds => plural(seconds, "second"),
+    }
 }
 
 #[cfg(test)]
@@ -111,6 +126,12 @@ mod tests {
         let unset = [UNSET; 7].join(" ");
         assert_eq!(filled.text, format!("feat-a app http://x coordination just test {unset}"));
         assert!(filled.warnings.is_empty());
+    }
+
+    #[test]
+    fn durations_are_named_as_configured() {
+        assert_eq!(filled("{{INTENT_LIFETIME}}, {{QUESTION_WINDOW}}").text, "1 hour, 15 minutes");
+        assert_eq!([90, 7200, 1, 0].map(duration), ["90 seconds", "2 hours", "1 second", "no time"]);
     }
 
     #[test]

@@ -301,6 +301,18 @@ fn skill_of_the_repository_overrides_the_users_which_overrides_the_built_in_one(
     let config = place.sandbox.home().join(".config/git-paw");
     let load = || skills::load(skills::COORDINATION, &place.main.root, &config).unwrap();
     assert_eq!(load().skill.origin, SkillOrigin::BuiltIn);
+    let single = place.sandbox.write("home/.config/git-paw/agent-skills/coordination.md", "My way.\n");
+    let found = load();
+    assert_eq!(
+        (found.skill.origin, found.skill.body.as_str()),
+        (SkillOrigin::User(single.clone()), "My way.\n")
+    );
+    fs::write(&single, OWN).unwrap();
+    assert_eq!(
+        (load().skill.body.as_str(), load().warnings.len()),
+        ("Our way.\n", 0),
+        "front matter is allowed"
+    );
     let user = place.sandbox.write("home/.config/git-paw/agent-skills/coordination/SKILL.md", OWN);
     assert_eq!(load().skill.origin, SkillOrigin::User(user));
     place.main.write(".agents/skills/coordination/SKILL.md", OWN);

@@ -94,6 +94,7 @@ impl SessionLink {
             agent_id: agent.clone(),
             files,
             summary: title,
+            clear: Some(true),
             valid_for_seconds: RESERVED,
             extra: Extra::default(),
         };

@@ -99,6 +99,11 @@ pub(super) fn intent(agent: &str, files: &[&str], seconds: u64) -> IntentMessage
     IntentMessage { valid_for_seconds: seconds, ..IntentMessage::new(id(agent), files, "work") }
 }
 
+/// An intent for these files alone.
+fn only(agent: &str, files: &[&str]) -> IntentMessage {
+    IntentMessage { clear: Some(true), ..intent(agent, files, 900) }
+}
+
 fn with_region(agent: &str, file: &str, region: Region) -> IntentMessage {
     let file = IntentFile { regions: vec![region], ..IntentFile::whole(file) };
     IntentMessage::new(id(agent), vec![file], "work")
@@ -166,8 +171,29 @@ fn a_renewed_intent_warns_again() {
     assert_eq!(detector.tell(intent("feat-b", &["a"], 900)).len(), 2);
     assert_eq!(detector.wait(10), []);
     assert_eq!(levels(&detector.tell(intent("feat-a", &["a"], 900))), [FORWARD; 2]);
-    assert_eq!(detector.tell(intent("feat-a", &["b"], 900)), []);
+    assert_eq!(detector.tell(only("feat-a", &["b"])), []);
     assert_eq!(levels(&detector.tell(intent("feat-a", &["a"], 900))), [FORWARD; 2]);
+}
+
+#[test]
+fn intents_of_an_agent_add_up_until_it_clears_them_or_they_expire() {
+    let mut detector = TestDetector::new(config(120));
+    detector.tell(intent("feat-a", &["a"], 10));
+    detector.tell(intent("feat-a", &["b"], 900));
+    assert_eq!(
+        levels(&detector.tell(intent("feat-b", &["a"], 900))),
+        [FORWARD; 2],
+        "the first one still holds"
+    );
+    detector.wait(10);
+    assert_eq!(
+        levels(&detector.tell(intent("feat-c", &["a"], 900))),
+        [FORWARD; 2],
+        "only feat-b holds it now"
+    );
+    assert_eq!(levels(&detector.tell(intent("feat-c", &["b"], 900))), [FORWARD; 2]);
+    assert_eq!(detector.tell(only("feat-a", &[])), []);
+    assert_eq!(detector.tell(intent("feat-d", &["b"], 900)).len(), 2, "only feat-c is left");
 }
 
 #[test]
@@ -365,10 +391,10 @@ fn an_ownership_violation_warns_the_violator_and_asks_the_user() {
     assert_eq!(detector.tell(status("feat-b", &["src/a.rs"])), [], "reported once");
     assert_eq!(levels(&detector.tell(intent("feat-b", &["src/a.rs"], 900))), [FORWARD; 2], "announced now");
     detector.wait(1);
-    assert_eq!(detector.tell(intent("feat-b", &["other"], 900)), [], "quiet only for a moment");
+    assert_eq!(detector.tell(only("feat-b", &["other"])), [], "quiet only for a moment");
     detector.tell(intent("feat-b", &["src/a.rs"], 900));
     detector.wait(5);
-    assert_eq!(detector.tell(intent("feat-b", &["other"], 900)).len(), 2, "back again");
+    assert_eq!(detector.tell(only("feat-b", &["other"])).len(), 2, "back again");
 }
 
 #[test]

@@ -40,12 +40,13 @@ type Said = BTreeSet<(ConflictCategory, ConflictLevel, String, String, String)>;
 struct Second {
     at: i64,
     files: BTreeMap<usize, BTreeSet<usize>>,
-    intents: BTreeMap<usize, (BTreeSet<usize>, i64)>,
+    intents: BTreeMap<usize, BTreeMap<usize, i64>>,
 }
 
 impl Second {
-    fn live(&self, agent: usize) -> Option<&BTreeSet<usize>> {
-        self.intents.get(&agent).filter(|(_, until)| *until > self.at).map(|(claims, _)| claims)
+    fn live(&self, agent: usize) -> Option<BTreeSet<usize>> {
+        let claims = self.intents.get(&agent)?.iter().filter(|(_, until)| **until > self.at);
+        Some(claims.map(|(claim, _)| *claim).collect())
     }
 
     fn covers(claim: usize, file: &str) -> bool {
@@ -68,7 +69,7 @@ impl Second {
 
     fn forward(&self, a: usize, b: usize, path: &str) -> bool {
         let of = |agent: usize| {
-            self.live(agent).into_iter().flatten().map(|claim| CLAIMS[*claim]).collect::<Vec<_>>()
+            self.live(agent).into_iter().flatten().map(|claim| CLAIMS[claim]).collect::<Vec<_>>()
         };
         let above = |claim: &str| path == claim || path.starts_with(&format!("{claim}/"));
         let (mine, theirs) = (of(a), of(b));
@@ -178,7 +179,13 @@ proptest! {
                     said
                 }
                 Step::Intent(agent, claims, ttl) => {
-                    now.intents.insert(*agent, (claims.clone(), now.at + ttl));
+                    let until = now.at + ttl;
+                    let known = now.intents.entry(*agent).or_default();
+                    for claim in claims {
+                        let latest = known.entry(*claim).or_insert(until);
+                        // A claim that has expired starts again.
+                        *latest = until.max(*latest);
+                    }
                     let names: Vec<&str> = claims.iter().map(|claim| CLAIMS[*claim]).collect();
                     detector.tell(intent(AGENTS[*agent], &names, u64::try_from(*ttl).unwrap()))
                 }

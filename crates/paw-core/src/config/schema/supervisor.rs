@@ -14,6 +14,8 @@ section! {
         default agent_approval: Approval = Approval::Auto,
         /// the same for the supervisor itself; agent_approval if not set
         optional approval: Approval = Approval::Auto,
+        /// the supervisor merges without asking you; set it in your own file
+        default merge: bool = false,
         /// gate: run the tests
         optional test_command: String = "cargo test",
         /// gate: lint
@@ -78,6 +80,8 @@ section! {
     ConflictConfig {
         /// ask the supervisor about files that are still shared after this long
         default window_seconds: u64 = 120,
+        /// how long an announcement of files (git paw say intent) is valid
+        default intent_lifetime_seconds: u64 = 3600,
         /// warn when two agents plan to change the same files
         default warn_on_intent_overlap: bool = true,
         /// ask the supervisor when an agent changes files that another one claimed

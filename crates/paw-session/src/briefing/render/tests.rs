@@ -44,6 +44,7 @@ pub(in crate::briefing) fn example() -> Team {
             docs: vec!["docs/style.md".into()],
             ..GovernanceConfig::default()
         },
+        learnings: Vec::new(),
         docs_url: None,
     }
 }
@@ -121,7 +122,7 @@ fn supervisor_briefing_lists_agents_and_governance_documents() {
 
     ## Governance documents
 
-    Check every diff against these documents as part of the spec audit. Tag violations `[doc audit]`.
+    Check every commit against these documents, item by item. Violations are tagged `[doc audit]`.
 
     - adr: docs/adr
     - docs: docs/style.md

@@ -13,7 +13,7 @@ use super::super::tool::{Effect, Tool};
 use super::super::tool_sets::ToolSet::Coordination;
 use super::NoArguments;
 use crate::command::inbox::{self, InboxArgs};
-use crate::command::say::{self, MessageArgs};
+use crate::command::say::{self, LearningCategory, MessageArgs};
 use crate::context::Context;
 
 /// Clients give up on a call after a minute.
@@ -28,7 +28,8 @@ pub(super) fn tools() -> Vec<Tool> {
             "say",
             Effect::Adds,
             "Send a message. status: what you are doing. intent: files you are about to change. artifact: something others can \
-             use. blocked: you are waiting for `to`. question: to the supervisor. answer, feedback: to the agent `to`.",
+             use. blocked: you are waiting for `to`. question: to the supervisor. answer, feedback: to the agent `to`. learning: \
+             something the next session should know.",
             say,
         ),
         Tool::new(
@@ -82,6 +83,7 @@ enum MessageKind {
     Question,
     Answer,
     Feedback,
+    Learning,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -93,7 +95,7 @@ struct Say {
     text: Option<String>,
     /// status, artifact: one word, such as working or done
     status: Option<String>,
-    /// blocked, answer, feedback: the id of the other agent
+    /// blocked, answer, feedback: the id of the other agent; learning: the agent it concerns, if any
     to: Option<String>,
     /// intent, artifact: paths in the repository
     #[serde(default)]
@@ -103,8 +105,13 @@ struct Say {
     exports: Vec<String>,
     /// answer: the question that it answers
     re: Option<String>,
-    /// intent: how long it is valid, in seconds (default 3600)
+    /// intent: how long it is valid, in seconds (default: as configured)
     seconds: Option<u64>,
+    /// intent: drop what you announced before; otherwise the files are added to it
+    #[serde(default)]
+    clear: bool,
+    /// learning: what kind it is (default other)
+    category: Option<LearningCategory>,
 }
 
 fn say(args: Say, context: &Context) -> Result<Value, PawError> {
@@ -113,7 +120,7 @@ fn say(args: Say, context: &Context) -> Result<Value, PawError> {
 
 /// Builds the message. The error names a missing field.
 fn message_args(args: Say) -> Result<MessageArgs, PawError> {
-    let Say { r#type: kind, text, status, to, files, exports, re, seconds } = args;
+    let Say { r#type: kind, text, status, to, files, exports, re, seconds, clear, category } = args;
     let need = |name: &str, value: Option<String>| {
         let word = format!("{kind:?}").to_lowercase();
         value.filter(|value| !value.trim().is_empty()).ok_or_else(|| {
@@ -129,9 +136,11 @@ fn message_args(args: Say) -> Result<MessageArgs, PawError> {
         MessageKind::Blocked => MessageArgs::Blocked { needs: need("text", text)?, from: need("to", to)? },
         MessageKind::Question => MessageArgs::Question { question: need("text", text)? },
         MessageKind::Intent => {
-            need("files", files.first().cloned())?;
-            let ttl = seconds.unwrap_or(paw_broker::message::IntentMessage::DEFAULT_SECONDS);
-            MessageArgs::Intent { files, summary: need("text", text)?, ttl }
+            if !clear {
+                need("files", files.first().cloned())?;
+            }
+            let summary = if clear { text } else { Some(need("text", text)?) };
+            MessageArgs::Intent { files, summary, clear, ttl: seconds.map(|seconds| seconds.max(1)) }
         }
         MessageKind::Answer => {
             MessageArgs::Answer { agent: need("to", to)?, answer: need("text", text)?, re }
@@ -139,6 +148,12 @@ fn message_args(args: Say) -> Result<MessageArgs, PawError> {
         MessageKind::Feedback => {
             MessageArgs::Feedback { agent: need("to", to)?, errors: vec![need("text", text)?] }
         }
+        MessageKind::Learning => MessageArgs::Learning {
+            title: need("text", text)?,
+            category: category.unwrap_or(LearningCategory::Other),
+            about: to,
+            detail: None,
+        },
     })
 }
 
