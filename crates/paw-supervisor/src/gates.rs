@@ -9,14 +9,12 @@
 //! - `outcome`: what the results of the gates mean. Pure
 //! - `baseline`: compares failures with the main branch
 //! - [`record`]: results on disk, by commit; `prune`: deletes old results and checkouts
-//! - [`governance`]: the project's governance documents and their checklists
 
 mod baseline;
 mod checkout;
 mod checks;
 mod confine;
 mod evidence;
-pub mod governance;
 mod outcome;
 mod plan;
 mod prepare;

@@ -2,7 +2,9 @@
 //!
 //! - [`approval`]: decides whether a command may run without asking the user
 //! - [`gates`]: runs the project's checks on a clean checkout of a branch's tip
+//! - [`governance`]: the project's governance documents, and the audit of a commit against them
 //! - [`merge`]: merges agents' branches into main, each tested first
+//! - [`project`]: what programs may read about a project
 //! - [`prompt_reply`]: approves or denies the prompt of an agent for a person
 //! - [`proof`]: signed records of gate runs
 //! - [`role_gating`]: OpenSpec commands that agents must not run
@@ -14,8 +16,10 @@
 
 pub mod approval;
 pub mod gates;
+pub mod governance;
 pub mod merge;
 pub mod monitor;
+pub mod project;
 pub mod prompt_reply;
 pub mod proof;
 pub mod role_gating;

@@ -5,6 +5,7 @@ pub(crate) mod add_cli;
 pub(crate) mod approvals;
 pub(crate) mod approve;
 pub(crate) mod attach;
+pub(crate) mod audit;
 pub(crate) mod autopilot;
 pub(crate) mod commit_signal;
 pub(crate) mod complete;
@@ -88,6 +89,7 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCod
         Command::Deny(args) => approve::deny(&args, context)?,
         Command::Approvals(args) => approvals::run(&args, context)?,
         Command::Verify(args) => return verify::run(&args, context),
+        Command::Audit(args) => audit::run(&args, context)?,
         Command::Merge(args) => return merge::run(&args, context),
         Command::Proof(args) => return proof::run(&args, context),
         Command::Say(args) => say::run(&args, context)?,

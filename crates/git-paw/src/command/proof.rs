@@ -125,6 +125,11 @@ fn show(proof: &SignedProof, context: &Context) -> Result<(), PawError> {
             &format!("{} {} ({}s): {}", gate.gate, gate.status.as_str(), gate.seconds, gate.command),
         )?;
     }
+    for finding in &record.audit {
+        let reason = finding.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        let (check, by) = (finding.check.title(), &finding.by);
+        say("audit", &format!("{} by {by}: {check}: {}{reason}", finding.result.as_str(), finding.item))?;
+    }
     for step in &record.setup {
         say("setup", step)?;
     }

@@ -30,6 +30,7 @@ use paw_session::logs;
 use paw_session::plan::{self, PlanContext, SessionPlan, StartRequest};
 use paw_session::recover::RunningSessions;
 use paw_session::specs::SpecFormat;
+use paw_supervisor::governance;
 use paw_worktree::Worktrees;
 use serde_json::json;
 
@@ -196,6 +197,9 @@ fn start_new(
 ) -> Result<Option<Receipt>, PawError> {
     let config = config(args, site, context)?;
     let Some(plan) = make_plan(args, site, &config, running, context)? else { return Ok(None) };
+    for missing in governance::load(&config.governance, &site.repo.root).missing {
+        context.output.warn(&missing.to_string());
+    }
     let preparation = approval::preparation(&site.layers, &config, &site.repo, site.consent, context)?;
     let options = LaunchOptions {
         config: &config,

@@ -103,6 +103,9 @@ fn gather(args: &VerifyArgs, context: &Context) -> Result<GateRequest, PawError>
     let repo = context.require_repo()?;
     let consent = Consent::of_flag(args.trust);
     let checks = approval::checks(&repo, consent, context)?;
+    for missing in checks.governance(&repo).missing {
+        context.output.warn(&missing.to_string());
+    }
     let only = args.gates.iter().filter_map(|name| Gate::find(name)).collect();
     Ok(GateRequest {
         only,
@@ -144,6 +147,12 @@ fn show(report: &GateReport, context: &Context) -> Result<(), PawError> {
             output.note(&format!("  {line}"));
         }
         output.note(&format!("  full log: {}", finding.log));
+    }
+    if report.audit.is_empty() && !report.governance.is_empty() {
+        output.note(&format!(
+            "not audited: 'git paw audit {}' lists what your documents ask for",
+            report.branch
+        ));
     }
     let style = if report.proof == GateProof::Verified { Style::Success } else { Style::Error };
     let word = output.paint(style, report.proof.as_str());

@@ -10,6 +10,7 @@
 mod add_cli;
 mod approvals;
 mod architecture;
+mod audit;
 mod autopilot;
 mod autopilot_parallel;
 mod autopilot_tui;

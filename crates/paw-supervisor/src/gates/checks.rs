@@ -8,10 +8,10 @@ use paw_host::files::Dirs;
 use paw_host::git::Repo;
 
 use super::checkout::checkouts_dir;
-use super::governance;
 use super::plan::GateStep;
 use super::stop::StopRequest;
 use super::verify::GateRequest;
+use crate::governance::{self, GovernanceDocuments};
 use paw_worktree::Preparation;
 
 /// The project's approved gates and what a checkout needs for them.
@@ -23,6 +23,11 @@ pub struct GateChecks {
 }
 
 impl GateChecks {
+    /// The project's governance documents.
+    pub fn governance(&self, repo: &Repo) -> GovernanceDocuments {
+        governance::load(&self.config.governance, &repo.root)
+    }
+
     /// A request to verify a branch with these gates; `limit` applies to each.
     pub fn request(
         self,
@@ -31,6 +36,7 @@ impl GateChecks {
         limit: Duration,
         dirs: &Dirs,
     ) -> Result<GateRequest, PawError> {
+        let governance = self.governance(repo).found;
         Ok(GateRequest {
             branch,
             steps: self.steps,
@@ -39,7 +45,7 @@ impl GateChecks {
             keep_in: checkouts_dir(dirs, repo),
             preparation: self.preparation,
             sandbox: self.config.sandbox.runs,
-            governance: governance::load(&self.config.governance, &repo.root)?,
+            governance,
             repo: repo.clone(),
             stop: StopRequest::default(),
         })

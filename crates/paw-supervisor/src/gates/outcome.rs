@@ -1,9 +1,11 @@
 //! What the results of the gates mean, one by one and together.
 
+use paw_core::text::plural;
 use serde::{Deserialize, Serialize};
 
 use super::plan::{Gate, GateStep};
 use super::record::GateRecord;
+use crate::governance::AuditRecord;
 
 /// The result of one gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,6 +99,19 @@ pub(super) fn prove(steps: &[GateStep], findings: &[GateFinding]) -> (GateProof,
     } else {
         (GateProof::Unproven, Some("every gate also fails on the main branch".to_owned()))
     }
+}
+
+/// A commit with failed items in its audit is not verified.
+pub(super) fn with_audit(
+    (proof, reason): (GateProof, Option<String>),
+    audit: &AuditRecord,
+) -> (GateProof, Option<String>) {
+    let failed = audit.errors().len();
+    if proof != GateProof::Verified || failed == 0 {
+        return (proof, reason);
+    }
+    let items = plural(failed, "item");
+    (GateProof::Failed, Some(format!("{items} of its audit failed (git paw audit)")))
 }
 
 /// What the agent has to fix, with the tag of each gate. `main` is the record of the main branch.

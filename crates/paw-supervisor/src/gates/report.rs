@@ -3,14 +3,16 @@
 use std::path::PathBuf;
 
 use paw_broker::client::{BrokerClient, ClientError};
+use paw_broker::learnings::GateFailure;
 use paw_broker::message::{FeedbackMessage, Message, VerifiedMessage};
 use paw_core::{AgentId, BranchName};
 use paw_host::clock;
+use paw_host::sandbox::DENIED;
 use serde::Serialize;
 
 use super::evidence::GateEvidence;
-use super::governance::GovernanceDocument;
-use super::outcome::{GateFinding, GateProof};
+use super::outcome::{GateFinding, GateProof, GateStatus};
+use crate::governance::{AuditFinding, GovernanceDocument};
 
 /// The result of running a branch's gates.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -31,6 +33,8 @@ pub struct GateReport {
     pub errors: Vec<String>,
     pub record: PathBuf,
     pub governance: Vec<GovernanceDocument>,
+    /// What the supervisor or the user found in its audit.
+    pub audit: Vec<AuditFinding>,
     /// What ran.
     #[serde(skip)]
     pub evidence: GateEvidence,
@@ -47,6 +51,13 @@ impl GateReport {
         }
     }
 
+    /// What failed, as data for the session's learnings.
+    fn failures(&self) -> Vec<GateFailure> {
+        let failed = self.findings.iter().filter(|finding| finding.status == GateStatus::Failed);
+        let is_denial = |line: &str| line.starts_with(DENIED);
+        failed.flat_map(|one| GateFailure::of_output(one.gate.as_str(), &one.tail, is_denial)).collect()
+    }
+
     /// The message to publish, from `me` about the work of `agent`. An unproven or void result is not published.
     pub fn message(&self, agent: AgentId, me: AgentId) -> Option<Message> {
         match self.proof {
@@ -60,6 +71,7 @@ impl GateReport {
             GateProof::Failed => {
                 let mut message = FeedbackMessage::new(agent, me, self.errors.clone());
                 message.extra.payload.insert("commit".to_owned(), self.commit.clone().into());
+                GateFailure::attach(&self.failures(), &mut message);
                 Some(message.into())
             }
             GateProof::Unproven | GateProof::Void => None,

@@ -17,7 +17,6 @@ use paw_worktree::{Preparation, RunSandboxError};
 use super::baseline;
 use super::checkout::GateCheckouts;
 use super::evidence::GateEvidence;
-use super::governance::GovernanceDocument;
 use super::outcome::{self, GateProof};
 use super::plan::{Gate, GateStep};
 use super::prune;
@@ -25,6 +24,7 @@ use super::record::{GateRecord, GateRecords};
 use super::report::GateReport;
 use super::run::{FinishedRun, GOVERNANCE, GateRun, GateRunner, TestedCommit};
 use super::stop::StopRequest;
+use crate::governance::{AuditRecord, GovernanceDocument};
 use crate::proof::ProofError;
 
 /// Why the gates could not be run. A gate that ran and failed is a [`super::GateFinding`].
@@ -166,6 +166,8 @@ pub fn verify(
         (None, Some(why)) => (GateProof::Void, Some(why)),
         (None, None) => outcome::prove(&request.steps, &record.findings),
     };
+    let audit = AuditRecord::load(records.files(), &run.tip)?;
+    let (proof, reason) = outcome::with_audit((proof, reason), &audit);
     record.proof = proof;
     if is_valid {
         records.save(&record)?;
@@ -176,6 +178,7 @@ pub fn verify(
         run.tampered.iter().map(|change| format!("[security audit] while the gates ran, {change}")).collect();
     if proof == GateProof::Failed {
         errors.extend(outcome::errors(&record.findings, main.as_ref()));
+        errors.extend(audit.errors());
     }
     let target = (&request.branch, run.tip.as_str());
     let findings = record.findings;
@@ -197,6 +200,7 @@ pub fn verify(
         findings,
         errors,
         governance: request.governance.clone(),
+        audit: audit.findings,
         evidence,
     })
 }

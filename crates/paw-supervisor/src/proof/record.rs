@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::key::{PublicKey, SecretKey};
 use crate::gates::{Gate, GateFinding, GateProof, GateStatus, GateStep};
+use crate::governance::AuditFinding;
 
 /// The format this version writes and reads.
 const FORMAT: u32 = 1;
@@ -74,6 +75,9 @@ pub struct ProofRecord {
     pub environment: String,
     pub sandbox: SandboxLevel,
     pub build_output: BuildOutput,
+    /// What the supervisor or the user decided about governance documents. Not proven by a command.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub audit: Vec<AuditFinding>,
     pub at: Timestamp,
     pub host: String,
     /// The version of git paw.
@@ -146,6 +150,7 @@ impl ProofRecord {
             environment: conditions.environment.clone(),
             sandbox: conditions.sandbox,
             build_output,
+            audit: Vec::new(),
             at,
             host,
             version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -15,6 +15,7 @@ use paw_host::trust::TrustSubject;
 use super::key::{PublicKey, SecretKey};
 use super::{BuildOutput, ProofConditions, ProofError, ProofRecord, SignedProof};
 use crate::gates::{GateFinding, GateProof};
+use crate::governance::AuditRecord;
 
 /// Older records are deleted. They prove what is on main now, so they stay longer than they can be reused.
 const OLDEST: SignedDuration = SignedDuration::from_hours(90 * 24);
@@ -56,7 +57,7 @@ impl ProofStore {
     ) -> Result<SignedProof, ProofError> {
         let tree = self.tree_of(commit)?.ok_or_else(|| ProofError::Unknown(commit.to_owned()))?;
         let subject = (commit, tree.as_str(), branch);
-        let record = ProofRecord::new(
+        let mut record = ProofRecord::new(
             self.repository.clone(),
             subject,
             conditions,
@@ -64,11 +65,36 @@ impl ProofStore {
             build_output,
             (now, host_name()),
         );
+        record.audit = self.audit(commit)?.findings;
+        let proof = self.sign(record)?;
+        self.prune(now);
+        Ok(proof)
+    }
+
+    /// What the supervisor or the user found in the audit of a commit.
+    pub fn audit(&self, commit: &str) -> Result<AuditRecord, ProofError> {
+        Ok(AuditRecord::load(&self.files, commit)?)
+    }
+
+    /// Signs an earlier run of the same tree again, with the audit of this commit.
+    pub(super) fn with_audit(
+        &self,
+        proof: SignedProof,
+        (commit, branch): (&str, &str),
+        audit: AuditRecord,
+    ) -> Result<SignedProof, ProofError> {
+        if proof.record.commit == commit && proof.record.audit == audit.findings {
+            return Ok(proof);
+        }
+        let (commit, branch, audit) = (commit.to_owned(), branch.to_owned(), audit.findings);
+        self.sign(ProofRecord { commit, branch, audit, ..proof.record })
+    }
+
+    fn sign(&self, record: ProofRecord) -> Result<SignedProof, ProofError> {
+        let path = self.files.proof(&record.commit);
         let proof = SignedProof::new(record, &SecretKey::open(&self.dirs)?);
-        let path = self.files.proof(commit);
         let text = serde_json::to_string_pretty(&proof).unwrap_or_default();
         files::write_atomic(&path, format!("{text}\n").as_bytes(), Access::Private)?;
-        self.prune(now);
         Ok(proof)
     }
 

@@ -47,8 +47,11 @@ pub fn verify(
     if reuse == Reuse::Signed
         && request.only.is_empty()
         && let Some(tip) = request.repo.git().find_tip(&request.branch)?
+        && let audit = store.audit(&tip)?
+        && audit.errors().is_empty()
         && let Some(proof) = store.find_reusable(&tip, &conditions, &BuildOutput::ALL, now)?
     {
+        let proof = store.with_audit(proof, (&tip, request.branch.as_str()), audit)?;
         on_line(&format!("already proven at {}: no gate has to run", proof.record.at));
         let signed_at = Some(proof.record.at);
         return Ok(ProvenReport { report: report(request, tip, proof)?, reused: true, signed_at });
@@ -98,6 +101,7 @@ fn report(request: &GateRequest, commit: String, proof: SignedProof) -> Result<G
     };
     let record = GateRecords::of(&request.repo.common_dir).file(&proof.record.commit);
     let (result, sandbox) = (proof.record.result, proof.record.sandbox);
+    let audit = proof.record.audit;
     let findings: Vec<_> = proof.record.gates.into_iter().map(finding).collect();
     let evidence = GateEvidence::new(
         &request.repo,
@@ -117,6 +121,7 @@ fn report(request: &GateRequest, commit: String, proof: SignedProof) -> Result<G
         findings,
         errors: Vec::new(),
         governance: request.governance.clone(),
+        audit,
         evidence,
     })
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use paw_core::config::PawConfig;
 use paw_host::config::{load_layer, load_layers, repo_config_path};
 use paw_host::files::Dirs;
+use paw_supervisor::governance;
 
 use super::DoctorCheck;
 
@@ -17,6 +18,16 @@ pub(super) fn check(repo_root: Option<&Path>, dirs: &Dirs) -> (Vec<DoctorCheck>,
     let checks = files.into_iter().flatten().flat_map(|(name, file)| check_file(name, &file)).collect();
     let merged = load_layers(repo_root, None).and_then(|layers| layers.resolve());
     (checks, merged.unwrap_or_default())
+}
+
+/// The configured governance documents that cannot be read.
+pub(super) fn check_governance(config: &PawConfig, root: &Path) -> Vec<DoctorCheck> {
+    let missing = governance::load(&config.governance, root).missing;
+    let warn = |missing: &governance::MissingDocument| {
+        DoctorCheck::ok(GROUP, "governance", missing.to_string())
+            .warn("write the document, or correct the path in [governance]; no commit is checked against it")
+    };
+    missing.iter().map(warn).collect()
 }
 
 fn check_file(name: &str, file: &Path) -> Vec<DoctorCheck> {

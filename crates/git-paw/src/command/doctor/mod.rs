@@ -81,6 +81,7 @@ pub(crate) fn run(args: &DoctorArgs, context: &Context) -> Result<ExitCode, PawE
     checks.push(environment::check_sandbox(&config));
     checks.push(environment::check_manual(context));
     checks.extend(found);
+    checks.extend(root.map(|root| configuration::check_governance(&config, root)).unwrap_or_default());
     checks.extend(environment::check_clis(&config, context));
     if let Some(repo) = found_repo {
         checks.extend(project::check(&config, repo, context));

@@ -49,7 +49,7 @@ pub(super) const ALL: &[Topic] = &[
         "The supervisor: states and approvals",
         &["approve", "deny", "approvals", "explain", "tell", "sweep"]
     ),
-    chapter!("gates", "Gates: verifying and merging branches", &["verify", "merge", "proof"]),
+    chapter!("gates", "Gates: verifying and merging branches", &["verify", "audit", "merge", "proof"]),
     chapter!("unattended", "Unattended sessions", &[]),
     chapter!("test-first", "Tasks and autopilot", &["tasks", "autopilot"]),
     chapter!("programs", "Integration: JSON, MCP, gRPC", &["mcp", "daemon"]),
