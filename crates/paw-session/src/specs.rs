@@ -3,6 +3,7 @@
 //! - [`scan`]: all open specs
 //! - [`resolve`], [`select_units`], [`select_all`]: selects some or all of them and checks their branches
 //! - [`units`]: the rows of the picker
+//! - [`references`]: which specs refer to others
 //! - [`find_uncommitted`]: specs that a new worktree would not contain
 //! - [`find_assigned`]: specs that a session's agents work on
 //!
@@ -13,6 +14,7 @@ mod error;
 mod folder;
 mod markdown;
 mod openspec;
+mod references;
 mod resolve;
 mod source;
 mod speckit;
@@ -28,6 +30,7 @@ use paw_core::{BranchName, Receipt};
 
 pub use error::SpecError;
 pub use paw_core::config::SpecType as SpecFormat;
+pub use references::references;
 pub use resolve::{resolve, select_all, select_units};
 pub use uncommitted::find_uncommitted;
 pub use unit::{SpecUnit, units};

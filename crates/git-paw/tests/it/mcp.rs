@@ -4,6 +4,7 @@ mod autopilot;
 mod client;
 mod coordination;
 mod offered;
+mod project;
 mod python;
 mod raw;
 mod session;

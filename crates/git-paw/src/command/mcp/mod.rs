@@ -3,9 +3,11 @@
 //! - `tool_sets`: which tools are offered
 //! - `tool`: the definition of a tool; `schema`, `arguments`, `project_root`, `error`: its input and output
 //! - `tools`: the tools, one file per set
+//! - `call_log`: what was called, for `--log-file`
 //! - `server` and `lenient_transport`: the protocol; the only files that use the SDK
 
 mod arguments;
+mod call_log;
 mod error;
 mod lenient_transport;
 mod project_root;
@@ -16,11 +18,14 @@ mod tool_sets;
 mod tools;
 
 use std::io::{self, IsTerminal as _};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paw_core::PawError;
+use paw_host::git::Repo;
 
 use crate::context::Context;
+use call_log::CallLog;
 use tool_sets::ToolSetChoice;
 
 /// Serve git paw's commands to an AI CLI as MCP tools
@@ -37,10 +42,12 @@ use tool_sets::ToolSetChoice;
   session       show the session of this repository
   specs         list and read specs
   gates         list gates and verify a branch
+  project       read governance documents, files, commits, learnings and skills
 
 Examples:
   claude mcp add git-paw -- git-paw mcp
   git paw mcp --tools coordination,session --read-only
+  git paw mcp --tools project --repo ~/code/app --log-file /tmp/mcp.log
   git paw mcp --tools all")]
 pub(crate) struct McpArgs {
     /// The tool sets to offer, separated by commas
@@ -49,6 +56,12 @@ pub(crate) struct McpArgs {
     /// Offer only tools that change nothing
     #[arg(long)]
     read_only: bool,
+    /// The repository or worktree to serve [default: the current directory]
+    #[arg(long, value_name = "PATH")]
+    repo: Option<PathBuf>,
+    /// Append a line for every call to this file
+    #[arg(long, value_name = "FILE")]
+    log_file: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &McpArgs, context: &Context) -> Result<(), PawError> {
@@ -58,5 +71,14 @@ pub(crate) fn run(args: &McpArgs, context: &Context) -> Result<(), PawError> {
             .output
             .note("waiting for MCP messages on stdin; an AI CLI normally starts this command (see git paw mcp --help). Ctrl+C to stop");
     }
-    server::serve(offered, context)
+    let log = args.log_file.as_ref().map(|file| CallLog::open(&context.cwd.join(file))).transpose()?;
+    match &args.repo {
+        Some(dir) => server::serve(offered, log, &context.for_program(find_repo(&context.cwd.join(dir))?)),
+        None => server::serve(offered, log, context),
+    }
+}
+
+fn find_repo(dir: &Path) -> Result<PathBuf, PawError> {
+    Repo::discover(dir)?;
+    Ok(dir.to_path_buf())
 }

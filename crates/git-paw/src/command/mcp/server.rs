@@ -18,6 +18,7 @@ use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{RwLock, Semaphore};
 
+use super::call_log::CallLog;
 use super::error;
 use super::lenient_transport::LenientTransport;
 use super::tool::{Effect, Tool};
@@ -29,13 +30,14 @@ const MAX_MESSAGE_BYTES: usize = 8 << 20;
 const MAX_PARALLEL_CALLS: usize = 16;
 
 /// Serves until the input ends, then finishes the calls in progress.
-pub(super) fn serve(tools: Vec<Tool>, context: &Context) -> Result<(), PawError> {
+pub(super) fn serve(tools: Vec<Tool>, log: Option<CallLog>, context: &Context) -> Result<(), PawError> {
     let runtime = runtime().map_err(|error| PawError::internal(format!("cannot start: {error}")))?;
     let server = Server {
         tools: Arc::new(tools),
         place: Arc::new(context.for_program(context.cwd.clone())),
         turns: Arc::new(Semaphore::new(MAX_PARALLEL_CALLS)),
         changing: Arc::new(RwLock::new(())),
+        log: log.map(Arc::new),
     };
     let changing = Arc::clone(&server.changing);
     let outcome = runtime.block_on(async {
@@ -67,6 +69,7 @@ struct Server {
     turns: Arc<Semaphore>,
     /// Held for reading by every call that changes something.
     changing: Arc<RwLock<()>>,
+    log: Option<Arc<CallLog>>,
 }
 
 impl fmt::Debug for Server {
@@ -103,6 +106,9 @@ impl ServerHandler for Server {
             return Err(unknown(&request.name, &self.tools));
         };
         let answered = self.answer(at, request.arguments.unwrap_or_default()).await;
+        if let Some(log) = &self.log {
+            log.add(&request.name, answered.as_ref().err());
+        }
         Ok(match answered {
             Ok(answer) => complete(answer, false),
             Err(error) => complete(error::document(&error), true),
@@ -193,6 +199,7 @@ mod tests {
             place: Arc::new(context),
             turns: Arc::new(Semaphore::new(1)),
             changing: Arc::new(RwLock::new(())),
+            log: None,
         }
     }
 

@@ -15,6 +15,7 @@ pub(super) enum ToolSet {
     Session,
     Specs,
     Gates,
+    Project,
 }
 
 /// A value of `--tools`.
@@ -25,7 +26,7 @@ pub(super) enum ToolSetChoice {
 }
 
 impl ToolSet {
-    pub(super) const ALL: [Self; 7] = [
+    pub(super) const ALL: [Self; 8] = [
         Self::Autopilot,
         Self::Tasks,
         Self::Coordination,
@@ -33,6 +34,7 @@ impl ToolSet {
         Self::Session,
         Self::Specs,
         Self::Gates,
+        Self::Project,
     ];
     pub(super) const fn as_str(self) -> &'static str {
         match self {
@@ -43,12 +45,13 @@ impl ToolSet {
             Self::Session => "session",
             Self::Specs => "specs",
             Self::Gates => "gates",
+            Self::Project => "project",
         }
     }
 }
 
 impl ToolSetChoice {
-    const VARIANTS: [Self; 8] = [
+    const VARIANTS: [Self; 9] = [
         Self::Only(ToolSet::Autopilot),
         Self::Only(ToolSet::Tasks),
         Self::Only(ToolSet::Coordination),
@@ -56,6 +59,7 @@ impl ToolSetChoice {
         Self::Only(ToolSet::Session),
         Self::Only(ToolSet::Specs),
         Self::Only(ToolSet::Gates),
+        Self::Only(ToolSet::Project),
         Self::All,
     ];
     /// Every tool costs context, so only the sets that agents need all the time are offered by default.

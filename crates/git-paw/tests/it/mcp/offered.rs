@@ -20,7 +20,7 @@ fn mcp_default_tool_sets_are_autopilot_tasks_and_coordination() {
 #[test]
 fn mcp_offers_every_tool_set_on_request() {
     insta::assert_snapshot!(names(&["--tools", "worktrees,session", "--tools", "specs,gates"]).join(" "), @"worktree_list worktree_create worktree_remove session_status spec_list spec_show gate_list gate_verify");
-    let usual = names(&[]).len() + 8;
+    let usual = names(&[]).len() + names(&["--tools", "project"]).len() + 8;
     assert_eq!(names(&["--tools", "all"]).len(), usual);
 }
 
@@ -35,7 +35,7 @@ fn mcp_read_only_offers_no_tool_that_changes_anything() {
         assert_eq!(read_only, Some(true), "{}", tool.name);
     }
     let names: Vec<_> = tools.into_iter().map(|tool| tool.name.into_owned()).collect();
-    insta::assert_snapshot!(names.join(" "), @"autopilot_next autopilot_status tasks_list tasks_show tasks_next inbox intents conflicts agents worktree_list session_status spec_list spec_show gate_list");
+    insta::assert_snapshot!(names.join(" "), @"autopilot_next autopilot_status tasks_list tasks_show tasks_next inbox intents conflicts agents worktree_list session_status spec_list spec_show gate_list governance decision_records audit docs files file_read file_search commits diff learnings skill spec_graph");
     for changing in
         ["say", "tasks_add", "tasks_set_status", "autopilot_commit", "worktree_create", "gate_verify"]
     {
@@ -54,7 +54,7 @@ fn mcp_tools_describe_their_arguments_and_effects() {
     assert_eq!(say.input_schema["required"], json!(["type"]));
     assert_eq!(
         say.input_schema["properties"]["type"]["enum"],
-        json!(["status", "intent", "artifact", "blocked", "question", "answer", "feedback"])
+        json!(["status", "intent", "artifact", "blocked", "question", "answer", "feedback", "learning"])
     );
     let show = tools.iter().find(|tool| tool.name == "tasks_show");
     insta::assert_snapshot!(serde_json::to_string(&show).unwrap(), @r#"{"name":"tasks_show","description":"Show a task or subtask with all its fields.","inputSchema":{"type":"object","additionalProperties":false,"properties":{"id":{"type":"string","description":"42 is a task, 42.1 its first subtask"},"tag":{"type":"string","description":"The tag (default: the branch's own, else the active one)"},"projectRoot":{"type":"string","description":"Repository or worktree (default: the one in which the server was started)"}},"required":["id"]},"annotations":{"readOnlyHint":true,"openWorldHint":false}}"#);

@@ -12,13 +12,13 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 async def main():
-    server = StdioServerParameters(command=sys.argv[1], args=["mcp"], cwd=sys.argv[2], env=dict(os.environ))
+    server = StdioServerParameters(command=sys.argv[1], args=["mcp", "--tools", "tasks,coordination,project"], cwd=sys.argv[2], env=dict(os.environ))
     async with stdio_client(server) as (read, write), ClientSession(read, write) as session:
         hello = await session.initialize()
         tools = await session.list_tools()
         added = await session.call_tool("tasks_add", {"title": "from python"})
         wrong = await session.call_tool("tasks_show", {"id": 99})
-        reads = {name: await session.call_tool(name, {}) for name in ("agents", "intents", "conflicts", "tasks_list")}
+        reads = {name: await session.call_tool(name, {}) for name in ("agents", "intents", "conflicts", "tasks_list", "governance", "docs", "files", "commits", "learnings")}
         dump = lambda answer: answer.model_dump(mode="json", by_alias=True)
         print(json.dumps({
             "server": dump(hello)["serverInfo"]["name"],
@@ -60,7 +60,8 @@ fn the_python_sdk_lists_and_calls_tools() {
     let seen: serde_json::Value = serde_json::from_str(&printed).unwrap();
     assert_eq!(seen["server"], "git-paw");
     assert!(seen["tools"].as_u64() > Some(9));
-    let failed = serde_json::json!([false, true, false, false, false, false]);
+    let failed =
+        serde_json::json!([false, true, false, false, false, false, false, false, false, false, false]);
     assert_eq!((&seen["added"], &seen["failed"]), (&"1".into(), &failed));
     assert_eq!(
         (&seen["schemas"], &seen["read"]["conflicts"]),

@@ -3,6 +3,7 @@
 mod autopilot;
 mod coordination;
 mod gates;
+mod project;
 mod session;
 mod specs;
 mod tasks;
@@ -23,6 +24,7 @@ pub(super) fn all() -> Vec<Tool> {
         session::tools(),
         specs::tools(),
         gates::tools(),
+        project::tools(),
     ]
     .into_iter()
     .flatten()
