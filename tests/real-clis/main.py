@@ -19,10 +19,11 @@ from checks import Failed, NotOffered
 from clis import KINDS
 from journey import JOURNEY
 from lab import Lab
+from supervised import supervised
 
 OK, FAILED, NOT_OFFERED, NOT_REACHED, NOT_INSTALLED = "ok", "FAILED", "not offered", "not reached", "not installed"
 # Headless turns come first: two codexes that prepare an empty home at the same time get into each other's way.
-CHECKS = {one.title: one for one in (headless, *JOURNEY, unattended, autopilot)}
+CHECKS = {one.title: one for one in (headless, *JOURNEY, supervised, unattended, autopilot)}
 # All checks of one CLI together; each of their waits has a limit of its own.
 LONGEST = 40 * 60
 

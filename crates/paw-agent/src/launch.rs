@@ -56,6 +56,20 @@ pub fn command_line(cli: &Cli, found: &CliInfo, config: Option<&CliConfig>, appr
         .join(" ")
 }
 
+/// The shell line of the supervisor, without its hooks.
+pub fn supervisor_command_line(
+    cli: &Cli,
+    found: &CliInfo,
+    config: Option<&CliConfig>,
+    approval: Approval,
+) -> String {
+    let is_configured = config.is_some_and(|config| config.approval_args(approval).is_some());
+    match cli.supervisor.filter(|_| approval != Approval::FullAuto && !is_configured) {
+        Some(flags) => format!("{} {flags}", command_line(cli, found, config, Approval::Manual)),
+        None => command_line(cli, found, config, approval),
+    }
+}
+
 /// Splits the configured text into words and quotes each, so that it cannot be anything but arguments.
 fn quote_words(text: &str) -> String {
     split_words(text).iter().map(|word| shell_quote(OsStr::new(word))).collect::<Vec<_>>().join(" ")
@@ -167,6 +181,19 @@ mod tests {
         assert_eq!(roots(&linked), [&shared[..], &["worktrees/linked"]].concat());
         // In the main checkout there is no such directory: a supervisor does not get the whole `.git`.
         assert_eq!(roots(&repo.root), [&shared[..], &["worktrees/.git"]].concat());
+    }
+
+    #[test]
+    fn a_supervisor_reaches_the_broker_at_every_level_and_commits_nowhere() {
+        let line =
+            |name: &str, level| supervisor_command_line(cli::descriptor(name), &cli(name), None, level);
+        let codex = "codex --config features.daemon_auto_start=false --sandbox workspace-write --config \
+                     sandbox_workspace_write.network_access=true";
+        for level in [Approval::Manual, Approval::Auto] {
+            assert_eq!(line("codex", level), codex);
+            assert_eq!(line("claude", level), "claude");
+        }
+        assert!(line("codex", Approval::FullAuto).ends_with("--dangerously-bypass-approvals-and-sandbox"));
     }
 
     #[test]

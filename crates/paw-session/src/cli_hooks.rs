@@ -45,13 +45,15 @@ enum CliHookError {
 
 /// Installs hooks in the worktrees of all agents whose CLI supports them. Returns warnings.
 pub fn install_all(repo: &Repo, receipt: &Receipt, program: &Path) -> Vec<String> {
-    // The supervisor gets no hooks, but the user's own hooks may have reported an earlier supervisor.
-    let supervisor = receipt.supervisor.iter().filter_map(|_| {
-        let error = HookNotes::of(&repo.common_dir)
-            .forget(&AgentId::supervisor())
-            .map_err(CliHookError::Notes)
-            .err()?;
-        Some(error.to_string())
+    // Its hooks are on its command line; only a plugin is a file. An earlier supervisor may have left reports.
+    let supervisor = receipt.supervisor.iter().filter_map(|supervisor| {
+        let forgotten =
+            HookNotes::of(&repo.common_dir).forget(&AgentId::supervisor()).map_err(CliHookError::Notes);
+        let installed = forgotten.and_then(|()| match plugin(cli::descriptor(&supervisor.cli)) {
+            Some(plugin) => install_plugin(&plugin, &repo.common_dir, &HookEnvironment::load(program)),
+            None => Ok(()),
+        });
+        Some(format!("no hooks for the supervisor: {}; git paw reads its screen instead", installed.err()?))
     });
     let agents = receipt.worktrees.iter().zip(receipt.agent_ids());
     supervisor.chain(agents.filter_map(|(agent, id)| install(repo, agent, &id, program))).collect()

@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use paw_agent::cli;
 use paw_agent::detect::CliInfo;
 use paw_agent::hooks::HookEnvironment;
-use paw_agent::hooks::install::with_hooks;
-use paw_agent::launch::command_line;
+use paw_agent::hooks::install::{with_hooks, with_supervisor_hooks};
+use paw_agent::launch::{command_line, supervisor_command_line};
 use paw_core::config::{Approval, PawConfig, SupervisorConfig, WorktreePlacement};
 use paw_core::paths::CheckoutDir;
 use paw_core::{
@@ -181,7 +181,9 @@ pub fn plan(
     let log_dir = config.logging.as_ref().filter(|logging| logging.enabled);
     let supervising = |name: &String| {
         let approval = supervisor.approval.unwrap_or(supervisor.agent_approval);
-        let command = cli_command(context, name, approval)?;
+        let (cli, found) = (cli::descriptor(name), find_cli(context, name)?);
+        let command = supervisor_command_line(cli, found, config.clis.get(name), approval);
+        let command = with_supervisor_hooks(command, cli, context.hooks, &context.repo.common_dir);
         Ok::<_, PlanError>(SupervisorReceipt { cli: name.clone(), command, ..SupervisorReceipt::default() })
     };
     Ok(SessionPlan {
@@ -234,9 +236,13 @@ fn plan_agents(
 }
 
 fn cli_command(context: &PlanContext<'_>, name: &str, approval: Approval) -> Result<String, PlanError> {
+    let found = find_cli(context, name)?;
+    Ok(command_line(cli::descriptor(name), found, context.config.clis.get(name), approval))
+}
+
+fn find_cli<'a>(context: &PlanContext<'a>, name: &str) -> Result<&'a CliInfo, PlanError> {
     let cli = context.clis.iter().find(|cli| cli.binary_name == name);
-    let cli = cli.ok_or_else(|| PlanError::UnknownCli(name.to_owned()))?;
-    Ok(command_line(cli::descriptor(name), cli, context.config.clis.get(name), approval))
+    cli.ok_or_else(|| PlanError::UnknownCli(name.to_owned()))
 }
 
 /// Rejects duplicate branches, the branch of the main checkout, and branches that git cannot store together.

@@ -7,6 +7,8 @@
 //! else is asked about. Judging resolves symbolic links and asks git which files a command would print (`printed`); it
 //! changes nothing.
 //!
+//! [`judge_supervisor`] judges commands of the supervisor, which works in the main checkout.
+//!
 //! [`load_rules`] and [`resolve_rules`] find the rules of a repository, [`log`] remembers the verdicts.
 
 mod argument;
@@ -27,6 +29,7 @@ mod rules;
 mod scripts;
 mod shell;
 mod special;
+mod supervisor;
 mod syntax;
 mod test_expression;
 mod tools;
@@ -36,8 +39,10 @@ mod word;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+pub(crate) use protected::is_private;
 pub use repository_rules::{RepositoryRules, find_requested_rules, load_rules, load_rules_in, resolve_rules};
 pub use rules::ApprovalRules;
+pub use supervisor::judge_supervisor;
 
 use self::judge::Judge;
 use self::path::PathAccess;

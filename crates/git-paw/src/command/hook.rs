@@ -144,6 +144,9 @@ fn find_agent(receipt: &Receipt, repo: &Repo, context: &Context) -> Option<(Agen
     let worktrees = receipt.worktrees.iter().map(|agent| real(&agent.worktree_path));
     let mut agents = receipt.agent_ids().into_iter().zip(worktrees);
     match calling_agent(context) {
+        Some(caller) if caller.as_str() == AgentId::SUPERVISOR => {
+            receipt.supervisor.as_ref().map(|_| (caller, real(&receipt.repo_path)))
+        }
         Some(caller) => agents.find(|(id, _)| *id == caller),
         None => agents.find(|(_, worktree)| repo.worktree.as_deref() == Some(worktree)),
     }
@@ -175,14 +178,19 @@ impl ApprovalRequest<'_> {
     ) -> Result<Option<HookAnswer>, PawError> {
         let own = Repo { worktree: Some(self.worktree.to_path_buf()), ..repo.clone() };
         let (configured, mut place) = approval::load_rules_in(&own, self.worktree, &context.dirs)?;
-        if !verdict::is_answering(receipt, &repo.common_dir, &configured.rules) {
+        let is_supervisor = self.agent.as_str() == AgentId::SUPERVISOR;
+        if !is_supervisor && !verdict::is_answering(receipt, &repo.common_dir, &configured.rules) {
             return Ok(None);
         }
         let ask = self.action.approval_request();
         let said = match &self.cwd {
             Some(cwd) => {
                 place.cwd.clone_from(cwd);
-                verdict::judge_ask(&ask, &configured.rules, &place)
+                if is_supervisor {
+                    verdict::judge_supervisor_ask(&ask, &configured, &place)
+                } else {
+                    verdict::judge_ask(&ask, &configured.rules, &place)
+                }
             }
             None => {
                 ApprovalVerdict::Ask { reason: "the CLI does not report its shell's directory".to_owned() }

@@ -62,18 +62,29 @@ impl World {
 }
 
 #[test]
-fn what_the_supervisor_is_doing_is_known_and_nothing_is_approved_for_it() {
+fn the_supervisors_own_commands_are_approved_and_the_user_is_told_of_others() {
     let world = World::start();
     wait_until("it is seen to rest", || (world.phase() == "idle").then_some(()));
-    world.submit("[[bash:git status ; say:finished]]");
+    world.submit("[[bash:git paw status ; say:finished]]");
+    wait_until("its own command runs", || {
+        world.supervisor.events().contains(&"allowed git paw status".to_owned()).then_some(())
+    });
+    wait_until("it is seen to rest again", || (world.phase() == "idle").then_some(()));
+    world.submit("[[bash:touch made-up ; say:finished]]");
     wait_until("it is seen to wait", || (world.phase() == "waiting_approval").then_some(()));
-    // Looks go on, and a second one has come when its next state is known.
+    let told = wait_until("the user is told", || world.said("agent.feedback").pop());
+    assert_eq!(told["agent_id"], "operator", "{told}");
+    let text = told["payload"]["errors"][0].as_str().unwrap();
+    assert!(text.starts_with("[approval] the supervisor wants: touch made-up (not approved"), "{text}");
+    let status = document(&paw(&world.sandbox, &world.repo.root, &["status", "--json"]));
+    assert!(status.to_string().contains("waiting_approval"), "{status}");
     world.press(&["-l", "3"]);
     wait_until("a denial is seen", || (world.phase() == "idle").then_some(()));
-    let events = world.supervisor.events();
-    assert!(events.contains(&"denied git status".to_owned()), "{events:?}");
+    assert!(world.supervisor.events().contains(&"denied touch made-up".to_owned()));
     let ran = paw(&world.sandbox, &world.repo.root, &["approvals", "--json"]);
-    assert_eq!(document(&ran)["verdicts"].as_array().map(Vec::len), Some(0), "{ran}");
+    let verdicts: Vec<_> =
+        document(&ran)["verdicts"].as_array().unwrap().iter().map(|one| one["verdict"].clone()).collect();
+    assert_eq!(verdicts, ["allow", "ask"], "{ran}");
 }
 
 #[test]

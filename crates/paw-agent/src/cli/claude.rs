@@ -40,6 +40,7 @@ const HOOKS: Hooks = Hooks {
     source: "hooks",
     install: HookInstall::SettingsFile {
         path: ".claude/settings.local.json",
+        option: Some("--settings"),
         events: &[
             "SessionStart",
             "UserPromptSubmit",
@@ -240,6 +241,11 @@ const SCREEN: ScreenRules = ScreenRules {
         },
         DialogRule { kind: DialogKind::Login, rows: &["Select login method:"] },
         DialogRule { kind: DialogKind::Login, rows: &["Paste code here if prompted"] },
+        DialogRule {
+            kind: DialogKind::Plan,
+            rows: &["Ready to code?", "Claude has written up a plan", "1. Yes", "ctrl+g to edit"],
+        },
+        DialogRule { kind: DialogKind::Plan, rows: &["Exit plan mode?", "1. Yes", "2. No"] },
         DialogRule { kind: DialogKind::Other, rows: &["Enter to confirm"] },
         DialogRule { kind: DialogKind::Other, rows: &["Press Enter to continue"] },
     ],

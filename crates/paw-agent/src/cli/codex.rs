@@ -25,6 +25,7 @@ pub(super) const CLI: Cli = Cli {
     // Its background server would run commands outside of the pane, and keep running them after the pane is gone.
     start: "--config features.daemon_auto_start=false",
     approval: ApprovalFlags { auto: AUTO, full_auto: "--dangerously-bypass-approvals-and-sandbox" },
+    supervisor: Some(NETWORK),
     resume: Some(ResumeArguments {
         latest: &["resume", "--last"],
         named: Some(&["resume", "--"]),
@@ -48,13 +49,23 @@ macro_rules! common {
     };
 }
 
+/// The broker is reached over the network.
+macro_rules! network {
+    () => {
+        "--sandbox workspace-write --config sandbox_workspace_write.network_access=true"
+    };
+}
+
+/// A supervisor makes no commits: it only talks to the broker.
+const NETWORK: &str = network!();
+
 /// Everything a codex agent needs besides its worktree: the directories that commits of a linked worktree write to, and the
 /// network for the broker. Not the repository's hooks and settings, which would let it run commands outside its sandbox; not
 /// our own directory with the tokens and messages; not `refs/paw` with rescued work. Missing directories do no harm. The
 /// shell runs the line inside the worktree, so it can resolve the paths. The last one does not exist in the main checkout,
 /// whose git directory is the whole `.git`.
 const AUTO: &str = concat!(
-    "--sandbox workspace-write --config sandbox_workspace_write.network_access=true",
+    network!(),
     common!("objects"),
     common!("refs/heads"),
     common!("refs/remotes"),
@@ -253,6 +264,10 @@ const SCREEN: ScreenRules = ScreenRules {
             rows: &["Hooks need review", "1. Review hooks", "enter confirm"],
         },
         DialogRule { kind: DialogKind::Warning, rows: &["Warnings ·", "k keep & next"] },
+        DialogRule {
+            kind: DialogKind::Update,
+            rows: &["1. Update now", "2. Skip", "3. Skip until next version", "Press enter to continue"],
+        },
         DialogRule { kind: DialogKind::ModelChange, rows: &["Try new model", "Press enter to confirm"] },
         DialogRule { kind: DialogKind::Login, rows: &["Sign in with ChatGPT", "Press Enter to continue"] },
         DialogRule { kind: DialogKind::Login, rows: &["1. Sign in with ChatGPT", "Press enter to continue"] },

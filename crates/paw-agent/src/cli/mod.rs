@@ -30,6 +30,8 @@ pub struct Cli {
     pub start: &'static str,
     /// Command-line flags for each approval level.
     pub approval: ApprovalFlags,
+    /// Command-line flags of a supervisor below full-auto, instead of those for its approval level.
+    pub supervisor: Option<&'static str>,
     /// How it resumes a conversation, if it can.
     pub resume: Option<ResumeArguments>,
     /// How it runs a turn without a screen, and how its output is read.
@@ -107,6 +109,7 @@ impl Cli {
             short_name: display_name,
             start: "",
             approval: ApprovalFlags::NONE,
+            supervisor: None,
             resume: None,
             headless: PLAIN,
             hooks: None,

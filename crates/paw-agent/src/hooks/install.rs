@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use paw_core::paths::PawDir;
 use paw_host::process::shell_quote;
 
+use super::settings;
 use crate::cli::Cli;
 
 /// How a CLI is made to call our hook.
@@ -16,6 +17,8 @@ pub enum HookInstall {
     SettingsFile {
         path: &'static str,
         events: &'static [&'static str],
+        /// The option that takes the same settings as JSON, for a CLI in the user's own checkout.
+        option: Option<&'static str>,
     },
     /// Command-line arguments, quoted for a shell, that run the given program. Omitted unless `is_enabled` finds hooks
     /// enabled in the user's home directory.
@@ -82,6 +85,26 @@ pub fn with_hooks(line: String, cli: &Cli, environment: &HookEnvironment, common
     }
 }
 
+/// Adds to the supervisor's command line what its CLI needs for its hooks. It works in the user's checkout, so no file is
+/// written there.
+pub fn with_supervisor_hooks(
+    line: String,
+    cli: &Cli,
+    environment: &HookEnvironment,
+    common_dir: &Path,
+) -> String {
+    match cli.hooks.map(|hooks| hooks.install) {
+        Some(HookInstall::SettingsFile { option: Some(option), .. }) => {
+            match settings::as_argument(cli, &environment.program) {
+                Some(settings) => format!("{line} {option} {}", shell_quote(OsStr::new(&settings))),
+                None => line,
+            }
+        }
+        Some(HookInstall::SettingsFile { option: None, .. }) => line,
+        _ => with_hooks(line, cli, environment, common_dir),
+    }
+}
+
 /// The shell line that a hook runs. Its ending identifies our own entries.
 pub(crate) fn hook_line(cli: &str, program: &Path) -> String {
     format!("{}{}", shell_quote(OsStr::new(program)), hook_ending(cli))
@@ -109,6 +132,27 @@ mod tests {
             r#"env 'OPENCODE_CONFIG_CONTENT={"plugin":["file:///my%20app/.git/paw-opencode-plugin.js"]}' opencode --x"#
         );
         assert_eq!(line("opencode", |_| true), "opencode --x");
+    }
+
+    #[test]
+    fn the_supervisor_gets_its_hooks_without_a_file_in_the_users_checkout() {
+        let environment = HookEnvironment { program: "/opt/git-paw".into(), home: None, is_set: |_| false };
+        let line = |name: &str| {
+            with_supervisor_hooks(
+                format!("{name} --x"),
+                cli::descriptor(name),
+                &environment,
+                Path::new("/app/.git"),
+            )
+        };
+        let claude = line("claude");
+        assert!(
+            claude.starts_with(r#"claude --x --settings '{"hooks":{"SessionStart":[{"hooks":[{"#),
+            "{claude}"
+        );
+        assert!(claude.contains(r#""command":"/opt/git-paw hook --cli claude""#), "{claude}");
+        assert!(line("opencode").starts_with("env 'OPENCODE_CONFIG_CONTENT="));
+        assert_eq!((line("codex"), line("gemini")), ("codex --x".to_owned(), "gemini --x".to_owned()));
     }
 
     #[test]

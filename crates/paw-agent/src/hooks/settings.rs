@@ -36,7 +36,7 @@ pub fn file(cli: &Cli, worktree: &Path) -> Option<PathBuf> {
 
 fn settings_file(cli: &Cli) -> Option<(&'static str, &'static [&'static str])> {
     match cli.hooks?.install {
-        HookInstall::SettingsFile { path, events } => Some((path, events)),
+        HookInstall::SettingsFile { path, events, .. } => Some((path, events)),
         HookInstall::Arguments { .. } | HookInstall::Plugin(_) => None,
     }
 }
@@ -54,6 +54,12 @@ pub fn with_hooks(before: &str, cli: &Cli, program: &Path) -> Result<String, Set
         entries.push(json!({"hooks": [{"type": "command", "command": hook_line(cli.name, program)}]}));
     }
     printed(&settings)
+}
+
+/// Our hooks alone, as the value of an option.
+pub(super) fn as_argument(cli: &Cli, program: &Path) -> Option<String> {
+    let settings: Value = serde_json::from_str(&with_hooks("", cli, program).ok()?).ok()?;
+    Some(settings.to_string())
 }
 
 /// Removes our hooks. `None` if nothing else is left.

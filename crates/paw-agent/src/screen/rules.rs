@@ -29,7 +29,7 @@ pub struct ScreenRules {
     pub sidebar: Option<&'static str>,
 }
 
-/// What a CLI asks before it starts.
+/// What a CLI asks that only the user can decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DialogKind {
     Trust,
@@ -38,6 +38,9 @@ pub enum DialogKind {
     Hooks,
     Login,
     Warning,
+    /// The plan that the agent made before it works.
+    Plan,
+    Update,
     /// An unknown dialog.
     Other,
 }
@@ -51,6 +54,8 @@ impl fmt::Display for DialogKind {
             Self::Hooks => "whether hooks are trusted",
             Self::Login => "to log in",
             Self::Warning => "to read its warnings",
+            Self::Plan => "to approve its plan",
+            Self::Update => "whether to update",
             Self::Other => "a question before it starts",
         })
     }

@@ -42,7 +42,7 @@ static ROBIN: Cli = Cli {
 
 static HOOKS: Hooks = Hooks {
     source: "songs",
-    install: HookInstall::SettingsFile { path: ".robin/settings.json", events: &["Chirp"] },
+    install: HookInstall::SettingsFile { path: ".robin/settings.json", events: &["Chirp"], option: None },
     read: |record| {
         let command = record["run"].as_str().ok_or("run")?.to_owned();
         let kind = HookEventKind::ApprovalRequested { id: None, action: ToolAction::Command(command) };

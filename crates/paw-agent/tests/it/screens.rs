@@ -13,7 +13,7 @@ use paw_agent::state::AgentActivity;
 /// A recorded screen: its file name without extension, the CLI, the state, and the command it shows.
 type Recorded = (&'static str, &'static str, &'static str, Option<&'static str>);
 
-const RECORDED: [Recorded; 43] = [
+const RECORDED: [Recorded; 45] = [
     ("aider-idle", "aider", "idle", None),
     ("aider-perm-create-file", "aider", "waiting_approval", None),
     ("aider-perm-shell", "aider", "waiting_approval", Some("cargo test")),
@@ -38,6 +38,8 @@ const RECORDED: [Recorded; 43] = [
     ("claude-perm-fetch", "claude", "waiting_approval", None),
     ("claude-perm-heredoc", "claude", "waiting_approval", None),
     ("claude-perm-write", "claude", "waiting_approval", None),
+    ("claude-plan-approval", "claude", "waiting_input", None),
+    ("claude-plan-empty", "claude", "waiting_input", None),
     ("claude-unseeded-offline-fails", "claude", "exited", None),
     ("codex-dialog-trust", "codex", "waiting_input", None),
     ("codex-done-idle", "codex", "idle", None),
@@ -108,6 +110,37 @@ fn every_recorded_screen_is_classified_correctly() {
     // Not with a macro, whose output only a failing test would show.
     io::stderr().write_all(matrix.as_bytes()).unwrap();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_dialog_of_a_new_user_says_what_the_person_has_to_decide() {
+    for (name, cli, reason) in [
+        ("claude-dialog-trust", "claude", "the CLI asks whether this folder is trusted"),
+        ("claude-dialog-apikey", "claude", "the CLI asks whether to use an API key"),
+        ("claude-plan-approval", "claude", "the CLI asks to approve its plan"),
+        ("claude-plan-empty", "claude", "the CLI asks to approve its plan"),
+        ("codex-dialog-trust", "codex", "the CLI asks whether this folder is trusted"),
+        ("codex-start-hooks", "codex", "the CLI asks whether hooks are trusted"),
+        ("codex-warning", "codex", "the CLI asks to read its warnings"),
+    ] {
+        for screen in load(name) {
+            let reading = screen::read(cli::descriptor(cli), &screen);
+            assert_eq!(reading.reason, reason, "{name}");
+        }
+    }
+    // Not recorded: these appear only with an account, or when a newer version exists.
+    for (text, cli, reason) in [
+        ("Select login method:\n", "claude", "the CLI asks to log in"),
+        ("  Sign in with ChatGPT\n\n  Press Enter to continue\n", "codex", "the CLI asks to log in"),
+        (
+            "✨ Update available! 0.166.0 -> 0.167.0\n\n› 1. Update now (runs `npm`)\n  2. Skip\n  3. Skip until next version\n\n  Press enter to continue\n",
+            "codex",
+            "the CLI asks whether to update",
+        ),
+    ] {
+        let reading = screen::read(cli::descriptor(cli), &Screen::parse(text));
+        assert_eq!((reading.state.name(), reading.reason.as_str()), ("waiting_input", reason), "{text}");
+    }
 }
 
 #[test]

@@ -158,7 +158,10 @@ fn supervisor_mode_implies_the_broker_and_the_configured_approvals() {
     assert_eq!(plan.mode(), SessionMode::Supervisor);
     assert_eq!(plan.broker.as_ref().unwrap().port, 9119);
     assert_eq!(plan.agents[0].command, "claude --dangerously-skip-permissions");
-    assert_eq!(plan.supervisor.as_ref().unwrap().command, "codex --config features.daemon_auto_start=false");
+    assert_eq!(
+        plan.supervisor.as_ref().unwrap().command,
+        "codex --config features.daemon_auto_start=false --sandbox workspace-write --config sandbox_workspace_write.network_access=true"
+    );
     assert!(plan.guard);
     let bare = fixture.plan(&bare(&["feat/a"])).unwrap();
     assert_eq!(bare.agents[0].command, "claude", "without a supervisor only the user approves");

@@ -187,6 +187,11 @@ const STEERING: &[&str] = &[
     "bitbucket-pipelines.yml",
 ];
 
+/// Whether a path may hold a secret, or settings of git paw or an AI CLI.
+pub(crate) fn is_private(path: &Path) -> bool {
+    matches!(find(path), Some(Protection::Secret | Protection::Settings))
+}
+
 /// How the path is protected by the name of one of its components.
 pub(super) fn find(path: &Path) -> Option<Protection> {
     let mut found = None;

@@ -20,6 +20,8 @@ use crate::gates;
 pub struct RepositoryRules {
     pub rules: ApprovalRules,
     pub unapproved: Option<TrustSubject>,
+    /// Whether the user lets the supervisor merge without asking.
+    pub supervisor_merges: bool,
 }
 
 /// Reads the rules and context for a shell in `dir`. Outside of a repository only the user's rules apply.
@@ -28,9 +30,10 @@ pub fn load_rules(dir: &Path, dirs: &Dirs) -> Result<(RepositoryRules, CommandCo
         Ok(repo) => load_rules_in(&repo, dir, dirs),
         Err(GitError::NotARepository(_)) => {
             let config = config::load_layers(None, None)?.resolve()?;
-            let rules = ApprovalRules::from_config(&config.supervisor.unwrap_or_default());
+            let config = config.supervisor.unwrap_or_default();
+            let (rules, supervisor_merges) = (ApprovalRules::from_config(&config), config.merge);
             let place = CommandContext { home: std::env::home_dir(), ..CommandContext::at(dir) };
-            Ok((RepositoryRules { rules, unapproved: None }, place))
+            Ok((RepositoryRules { rules, unapproved: None, supervisor_merges }, place))
         }
         Err(error) => Err(error.into()),
     }
@@ -141,14 +144,15 @@ pub fn resolve_rules(layers: &Layers, repo: &Repo, store: &TrustStore) -> Result
     let merged = layers.resolve()?.supervisor.unwrap_or_default();
     let subject = find_requested_rules(layers)?;
     let gates = approved_gates(layers, &merged, repo, store)?;
+    let user = layers.of_user_alone().resolve()?.supervisor.unwrap_or_default();
+    let supervisor_merges = user.merge;
     let (rules, unapproved) = match subject {
         Some(subject) if !store.is_approved(repo, &subject)? => {
-            let user = layers.of_user_alone().resolve()?.supervisor.unwrap_or_default();
             (ApprovalRules::from_config(&stricter(&user, merged)), Some(subject))
         }
         _ => (ApprovalRules::from_config(&merged), None),
     };
-    Ok(RepositoryRules { rules: rules.with_gates(gates), unapproved })
+    Ok(RepositoryRules { rules: rules.with_gates(gates), unapproved, supervisor_merges })
 }
 
 /// The commands of the gates that the user configured or approved. Agents may run them, too.

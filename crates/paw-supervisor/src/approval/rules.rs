@@ -56,6 +56,21 @@ impl ApprovalRules {
         rules
     }
 
+    /// Allows these commands and, if automatic approval is on, what neither writes nor uses the network.
+    pub(super) fn for_reading<'a>(&self, own: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut rules = Self {
+            enabled: true,
+            level: ApprovalLevel::Conservative,
+            presets: self.is_on() && self.presets,
+            stacks: self.stacks.clone(),
+            writes: false,
+            own: Vec::new(),
+            unusable: Vec::new(),
+        };
+        own.into_iter().for_each(|text| rules.add(text));
+        rules
+    }
+
     fn add(&mut self, text: &str) {
         match UserRule::parse(text) {
             Some(rule) => self.own.push(rule),

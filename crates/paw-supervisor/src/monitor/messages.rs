@@ -22,7 +22,9 @@ pub(super) fn status(agent: &AgentId, cli: &str, known: &ObservedState) -> Messa
         AgentActivity::WaitingApproval(ask) => {
             ("waiting", Some(format!("waiting for approval: {}", plain(&describe(ask)))))
         }
-        AgentActivity::WaitingInput => ("waiting", Some("waiting for an answer in its pane".to_owned())),
+        AgentActivity::WaitingInput => {
+            ("waiting", Some(format!("waiting for an answer in its pane: {}", plain(&known.reason))))
+        }
         AgentActivity::RateLimited { resets } => {
             let until = resets.as_deref().map(|resets| format!(" until {}", plain(resets)));
             ("waiting", Some(format!("rate-limited{}", until.unwrap_or_default())))
@@ -50,9 +52,22 @@ pub(super) fn question(agent: &AgentId, ask: &ApprovalRequest, why: &str) -> Mes
     QuestionMessage::new(agent.clone(), text).into()
 }
 
+/// Tells the user that the supervisor itself waits for an approval.
+pub(super) fn supervisor_waits(ask: &ApprovalRequest, why: &str) -> Message {
+    let what = plain(&describe(ask));
+    let text = format!(
+        "[approval] the supervisor wants: {what} (not approved automatically: {}). Answer it in its pane.",
+        plain(why)
+    );
+    FeedbackMessage::new(person(), AgentId::supervisor(), vec![text]).into()
+}
+
+fn person() -> AgentId {
+    AgentId::new(AgentId::OPERATOR).unwrap_or_else(|_| AgentId::supervisor())
+}
+
 /// Reports a stall to the supervisor; a stall of the supervisor itself goes to the user.
 pub(super) fn stalled(agent: &AgentId, stall: &Stall) -> Message {
-    let person = || AgentId::new(AgentId::OPERATOR).unwrap_or_else(|_| AgentId::supervisor());
     let whom = if agent.as_str() == AgentId::SUPERVISOR { person() } else { AgentId::supervisor() };
     FeedbackMessage::new(whom, agent.clone(), vec![format!("[stall] {agent}: {stall}")]).into()
 }

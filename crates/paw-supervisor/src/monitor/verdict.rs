@@ -9,7 +9,9 @@ use paw_host::files::FileError;
 
 use super::manual_approvals::ManualApproval;
 use crate::approval::log::{VerdictEntry, VerdictLog};
-use crate::approval::{ApprovalRules, ApprovalVerdict, CommandContext, judge, judge_edit};
+use crate::approval::{
+    ApprovalRules, ApprovalVerdict, CommandContext, RepositoryRules, judge, judge_edit, judge_supervisor,
+};
 use crate::unattended::attendant_lock;
 
 /// Whether git paw answers approvals in this session.
@@ -22,6 +24,23 @@ pub fn judge_ask(ask: &ApprovalRequest, rules: &ApprovalRules, place: &CommandCo
     match &ask.subject {
         ApprovalSubject::Command(command) => judge(command, rules, place),
         ApprovalSubject::File(file) => judge_edit(file, rules, place),
+        ApprovalSubject::Unreadable(why) => ApprovalVerdict::Ask { reason: (*why).to_owned() },
+    }
+}
+
+/// Judges a request of the supervisor, which changes no files.
+pub fn judge_supervisor_ask(
+    ask: &ApprovalRequest,
+    configured: &RepositoryRules,
+    place: &CommandContext,
+) -> ApprovalVerdict {
+    match &ask.subject {
+        ApprovalSubject::Command(command) => {
+            judge_supervisor(command, &configured.rules, configured.supervisor_merges, place)
+        }
+        ApprovalSubject::File(_) => {
+            ApprovalVerdict::Ask { reason: "the supervisor may not change files".to_owned() }
+        }
         ApprovalSubject::Unreadable(why) => ApprovalVerdict::Ask { reason: (*why).to_owned() },
     }
 }

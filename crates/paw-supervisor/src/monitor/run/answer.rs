@@ -45,7 +45,8 @@ pub(super) fn answer(
         return None;
     }
     let (configured, mut place) = approval::load_rules(&agent.worktree, &settings.dirs).ok()?;
-    if !configured.rules.is_on() {
+    let is_supervisor = id.as_str() == AgentId::SUPERVISOR;
+    if !configured.rules.is_on() && !is_supervisor {
         agent.prompt.set(&what, PromptHandling::Escalated, now);
         return None;
     }
@@ -64,7 +65,11 @@ pub(super) fn answer(
         _ => match directory {
             Some(directory) => {
                 place.cwd = directory;
-                verdict::judge_ask(ask, &configured.rules, &place)
+                if is_supervisor {
+                    verdict::judge_supervisor_ask(ask, &configured, &place)
+                } else {
+                    verdict::judge_ask(ask, &configured.rules, &place)
+                }
             }
             None => ApprovalVerdict::Ask {
                 reason: "its CLI does not report where the command would run".to_owned(),
@@ -83,5 +88,9 @@ pub(super) fn answer(
         return None;
     }
     agent.prompt.set(&what, PromptHandling::Escalated, now);
-    Some(messages::question(id, ask, decision.reason()))
+    Some(if is_supervisor {
+        messages::supervisor_waits(ask, decision.reason())
+    } else {
+        messages::question(id, ask, decision.reason())
+    })
 }

