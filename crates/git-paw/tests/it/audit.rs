@@ -94,6 +94,7 @@ fn audit_decisions_hold_for_one_commit_and_are_part_of_its_proof() {
     assert_eq!(verified["errors"], json!([error]));
     let ran = scene.paw(&["verify", "feat/x"]);
     assert!(ran.stderr.contains(MISSING), "{ran}");
+    assert_ne!(scene.json(&["proof", "check", "feat/x", "--json"])["ok"], true);
 
     scene.json(&["audit", "feat/x", "--commit", &tip, "--pass", "adr-1", "--json"]);
     assert_eq!(scene.json(&["verify", "feat/x", "--json"])["verdict"], "verified");

@@ -68,7 +68,16 @@ impl Verifications {
                 return;
             }
             Message::AdvancedMain(message) => &message.extra.envelope,
-            Message::Feedback(message) => &message.extra.payload,
+            Message::Feedback(message) => {
+                // A commit with problems that were found later is no longer verified.
+                if let Some(commit) = message.extra.payload.get("commit").and_then(Value::as_str)
+                    && Caller::Known(stored.sender.clone()).is_privileged()
+                    && let Some(commits) = self.verified.get_mut(&message.agent_id)
+                {
+                    commits.retain(|known| !commit.starts_with(known.as_str()));
+                }
+                &message.extra.payload
+            }
             Message::Question(message) => &message.extra.payload,
             Message::Status(message) => &message.extra.payload,
             _ => return,
@@ -129,6 +138,16 @@ mod tests {
 
     fn verified(by: &str, commit: &str) -> Value {
         json!({"type": "agent.verified", "agent_id": "a", "payload": {"verified_by": by, "commit": commit}})
+    }
+
+    #[test]
+    fn feedback_about_a_verified_commit_ends_its_verification() {
+        let feedback = |by: &str, commit: &str| json!({"type": "agent.feedback", "agent_id": "a", "payload": {"from": by, "errors": ["e"], "commit": commit}});
+        let holds =
+            |later: Value| heard(&[verified("supervisor", &TIP[..9]), later]).is_verified(&id("a"), TIP);
+        assert!(!holds(feedback("supervisor", TIP)));
+        assert!(holds(feedback("supervisor", "fedcba9876543210")));
+        assert!(holds(feedback("b", TIP)), "an agent cannot end it");
     }
 
     #[test]

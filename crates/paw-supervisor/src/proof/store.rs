@@ -125,11 +125,14 @@ impl ProofStore {
         Ok(proofs.max_by_key(|proof| proof.record.at))
     }
 
-    /// Every commit with a record that counts and says that its gates passed.
+    /// Every commit with a record that counts and says that its gates passed, unless an item of its audit failed since.
     pub fn verified_commits(&self) -> Result<BTreeSet<String>, ProofError> {
         let Some(key) = self.public_key()? else { return Ok(BTreeSet::new()) };
         let proofs = self.all().filter(|proof| proof.record.result == GateProof::Verified);
-        Ok(proofs.filter(|proof| self.counts(proof, key)).map(|proof| proof.record.commit).collect())
+        let mut commits: BTreeSet<String> =
+            proofs.filter(|proof| self.counts(proof, key)).map(|proof| proof.record.commit).collect();
+        commits.retain(|commit| self.audit(commit).is_ok_and(|audit| audit.errors().is_empty()));
+        Ok(commits)
     }
 
     fn all(&self) -> impl Iterator<Item = SignedProof> {
