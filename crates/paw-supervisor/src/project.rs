@@ -41,7 +41,7 @@ pub enum ProjectError {
     TooLarge(String),
     #[error("'{0}' is not a commit")]
     NoCommit(String),
-    #[error("the text to search for is empty")]
+    #[error("the text to search for has to be one line")]
     NoText,
     #[error(transparent)]
     Git(#[from] GitError),
@@ -157,7 +157,8 @@ impl ProjectFiles {
 
     /// Lines that contain `wanted`, in any case.
     pub fn search(&self, wanted: &str, below: Option<&str>) -> Result<SearchResult, ProjectError> {
-        if wanted.trim().is_empty() || wanted.contains('\0') {
+        // git takes every line as a pattern of its own, and an empty one matches everything.
+        if wanted.trim().is_empty() || wanted.contains(['\0', '\n']) {
             return Err(ProjectError::NoText);
         }
         let below = below.map(checked).transpose()?.unwrap_or_default();

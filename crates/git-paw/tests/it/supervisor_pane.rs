@@ -77,7 +77,10 @@ fn the_supervisors_own_commands_are_approved_and_the_user_is_told_of_others() {
     let text = told["payload"]["errors"][0].as_str().unwrap();
     assert!(text.starts_with("[approval] the supervisor wants: touch made-up (not approved"), "{text}");
     let status = document(&paw(&world.sandbox, &world.repo.root, &["status", "--json"]));
-    assert!(status.to_string().contains("waiting_approval"), "{status}");
+    assert_eq!(
+        (&status["needs"][0]["agent_id"], &status["needs"][0]["kind"]),
+        (&"supervisor".into(), &"approval".into())
+    );
     world.press(&["-l", "3"]);
     wait_until("a denial is seen", || (world.phase() == "idle").then_some(()));
     assert!(world.supervisor.events().contains(&"denied touch made-up".to_owned()));

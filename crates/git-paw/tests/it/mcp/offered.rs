@@ -66,7 +66,7 @@ fn mcp_refuses_an_unknown_tool_set_and_lists_the_known_ones() {
     let ran = paw(&sandbox, &sandbox.root(), &["mcp", "--tools", "everything"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
     assert!(
-        ran.stderr.contains("autopilot, tasks, coordination, worktrees, session, specs, gates, all"),
+        ran.stderr.contains("autopilot, tasks, coordination, worktrees, session, specs, gates, project, all"),
         "{ran}"
     );
 }

@@ -116,10 +116,15 @@ fn nothing_outside_of_the_project_and_no_secret_can_be_read() {
     let files = client.call("files", json!({})).unwrap();
     let names = files["files"].to_string();
     assert!(!names.contains(".env") && !names.contains("pem"), "{names}");
-    for text in ["hidden", "changed-secret", "outside\n"] {
+    for text in ["hidden", "changed-secret"] {
         let found = client.call("file_search", json!({"text": text, "revision": "feat/x"})).unwrap();
         assert_eq!(found["matches"], json!([]), "{text}");
     }
+    assert_eq!(
+        client.refusal("file_search", json!({"text": "x\n"})),
+        "INVALID_ARGUMENT",
+        "an empty line matches all"
+    );
     let diff = client.call("diff", json!({"branch": "feat/x"})).unwrap().to_string();
     assert!(!diff.contains("changed-secret"), "{diff}");
     assert!(client.call("skill", json!({"name": "../../etc"})).is_err());
