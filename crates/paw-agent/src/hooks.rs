@@ -20,6 +20,7 @@ pub use install::{HookEnvironment, HookInstall};
 pub use tracker::{ReportedState, Tracker};
 
 use crate::cli::Cli;
+use transcript::TranscriptUsage;
 
 /// Longer tool input is not stored.
 pub(crate) const MAX_INPUT: usize = 32 * 1024;
@@ -38,8 +39,8 @@ pub struct Hooks {
     pub allow: Option<fn() -> Value>,
     /// The answer that refuses an event, with a reason. `None` if the CLI accepts no refusal from a hook.
     pub refuse: Option<fn(&HookEventKind, &str) -> Value>,
-    /// The size of the conversation in tokens, from a line of its transcript.
-    pub tokens: Option<fn(&Value) -> Option<u64>>,
+    /// The tokens of the conversation, from a line of its transcript.
+    pub usage: Option<fn(&Value) -> Option<TranscriptUsage>>,
     /// Finds the directory in which a pending command would run. Without it, commands run in the worktree.
     pub command_directory: Option<CommandDirectory>,
 }

@@ -25,6 +25,8 @@ use crate::logs::{self, LogOwner};
 
 /// The pane option with the agent's state, shown in the pane's border.
 pub const STATE: &str = "@paw_state";
+/// The pane option with the name of the agent's state and the second in which it began, for programs.
+pub const ACTIVITY: &str = "@paw_activity";
 /// The pane option with the pane's label for its border, because CLIs overwrite the title.
 pub const LABEL: &str = "@paw_label";
 /// The session option with the size of new windows before the session was created.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-use paw_broker::record::AgentRecord;
+use paw_broker::record::{AgentRecord, StateKind};
 use paw_core::{AgentId, BranchName};
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +29,24 @@ pub struct AgentView {
     /// The latest checks of its commits, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CommitCheck>,
+    /// What its conversation has used, as its CLI reports. Missing if the CLI does not report it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<AgentUsage>,
+}
+
+/// The tokens and the cost of a conversation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AgentUsage {
+    /// The size of the conversation: what the model reads and writes in one step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_tokens: Option<u64>,
+    /// Everything the conversation has used since it began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_tokens: Option<u64>,
+    /// In millionths of a US dollar.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_usd_micros: Option<u64>,
 }
 
 /// An agent according to the receipt, tmux and the disk.
@@ -157,6 +175,25 @@ impl AgentState {
         Self::ALL.into_iter().find(|state| state.name() == name)
     }
 
+    /// The state in words, for a table.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::WaitingApproval => "needs approval",
+            Self::WaitingInput => "needs input",
+            Self::RateLimited => "rate-limited",
+            other => other.name(),
+        }
+    }
+
+    fn category(self) -> StatusCategory {
+        match self {
+            Self::Starting | Self::Working => StatusCategory::Working,
+            Self::WaitingApproval | Self::WaitingInput | Self::RateLimited => StatusCategory::Blocked,
+            Self::Exited => StatusCategory::Failed,
+            Self::Idle | Self::Unknown => StatusCategory::Idle,
+        }
+    }
+
     /// Whether the agent cannot continue without help.
     pub fn is_stuck(self) -> bool {
         matches!(self, Self::WaitingApproval | Self::WaitingInput | Self::RateLimited | Self::Exited)
@@ -257,6 +294,7 @@ impl AgentView {
             last_message: String::new(),
             plan: None,
             checks: Vec::new(),
+            usage: None,
         }
     }
 
@@ -288,20 +326,43 @@ impl AgentView {
         self.reported.as_ref().map(|record| record.last_seen)
     }
 
-    /// Its status in one word. While it works, its phase is more specific than "working". An agent at an empty prompt is
-    /// idle, even if its changed files look like work.
+    /// Its status in one or two words, the same in every view. What the agent waits for comes first, then what its messages
+    /// report, then what was observed. A label of its messages holds until the next one; while it works, its phase is more
+    /// specific than "working". An agent at an empty prompt is idle, even if its changed files look like work.
     pub fn status(&self) -> (StatusCategory, &str) {
-        let Some(record) = &self.reported else { return (StatusCategory::Idle, "idle") };
-        let mood = StatusCategory::of(&record.status);
-        match &record.phase {
-            Some(phase)
-                if matches!(mood, StatusCategory::Working | StatusCategory::Idle)
-                    && !phase.trim().is_empty() =>
-            {
-                (if phase == "idle" { StatusCategory::Idle } else { mood }, phase)
-            }
-            _ => (mood, &record.status),
+        let seen = self.observed.as_ref().map(|seen| seen.state);
+        if let Some(stuck) = seen.filter(|state| state.is_stuck()) {
+            return (stuck.category(), stuck.word());
         }
+        let process = self.member.as_ref().and_then(|member| member.process);
+        if process == Some(CliState::Ended) {
+            return (AgentState::Exited.category(), AgentState::Exited.word());
+        }
+        let label = self.reported.as_ref().map(|record| (StatusCategory::of(&record.status), record));
+        match (label, seen) {
+            (Some((StatusCategory::Working | StatusCategory::Idle, record)), seen) => activity(record, seen),
+            (Some((_, record)), _) if self.has_regressed(record) => (StatusCategory::Failed, "gates failed"),
+            (Some((category, record)), _) => (category, &record.status),
+            // Nothing is known about a CLI whose screen cannot be read, except that it runs.
+            (None, Some(AgentState::Unknown)) if process == Some(CliState::Running) => {
+                (StatusCategory::Working, "running")
+            }
+            (None, Some(state)) => (state.category(), state.word()),
+            (None, None) if process == Some(CliState::Starting) => (StatusCategory::Working, "starting"),
+            (None, None) => (StatusCategory::Idle, "unknown"),
+        }
+    }
+
+    /// Since when it has this status.
+    pub fn since(&self) -> Option<Timestamp> {
+        let stuck = self.observed.as_ref().filter(|seen| seen.state.is_stuck());
+        stuck.map(|seen| seen.since).or_else(|| self.last_seen())
+    }
+
+    /// Whether a check of its work failed since it was last committed.
+    fn has_regressed(&self, record: &AgentRecord) -> bool {
+        let committed = record.state.get(&StateKind::Artifact).copied().unwrap_or(0);
+        self.checks.last().is_some_and(|check| !check.passed && check.seq > committed)
     }
 
     /// Keeps the newer of two observations. A continuing state keeps its start time.
@@ -310,12 +371,25 @@ impl AgentView {
             if before.at > observation.at {
                 return false;
             }
-            if before.state == observation.state && before.waits_for == observation.waits_for {
+            let is_same_wait = before.waits_for.is_none() || before.waits_for == observation.waits_for;
+            if before.state == observation.state && is_same_wait {
                 observation.since = observation.since.min(before.since);
             }
         }
         let changed = self.observed.as_ref() != Some(&observation);
         self.observed = Some(observation);
         changed
+    }
+}
+
+/// The word for an agent that works or rests. The phase of its messages is used unless it is an older observation.
+fn activity(record: &AgentRecord, seen: Option<AgentState>) -> (StatusCategory, &str) {
+    let category = StatusCategory::of(&record.status);
+    let phase = record.phase.as_deref().filter(|phase| !phase.trim().is_empty());
+    match (phase.map(|phase| (phase, AgentState::find(phase))), seen) {
+        (Some((phase, None)), _) => (category, phase),
+        (Some((_, Some(_))) | None, Some(state)) => (state.category(), state.word()),
+        (Some((_, Some(state))), None) => (state.category(), state.word()),
+        (None, None) => (category, &record.status),
     }
 }

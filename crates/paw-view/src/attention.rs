@@ -5,6 +5,7 @@ use paw_core::AgentId;
 use serde::Serialize;
 
 use crate::agent::{AgentState, AgentView, CliState, PromptDelivery};
+use crate::question::OpenQuestion;
 use crate::session::SessionView;
 
 /// What an agent needs from the user.
@@ -44,6 +45,18 @@ impl SessionView {
         needs
     }
 
+    /// The questions that still wait. An approval is over once its agent was seen doing something else.
+    pub fn open_questions(&self) -> impl Iterator<Item = &OpenQuestion> {
+        let is_over = |question: &OpenQuestion| {
+            let seen = self.find(&question.asker).and_then(|agent| agent.observed.as_ref());
+            seen.is_some_and(|seen| {
+                !matches!(seen.state, AgentState::WaitingApproval | AgentState::Unknown)
+                    && seen.at > question.at
+            })
+        };
+        self.questions.iter().filter(move |question| !(question.is_approval() && is_over(question)))
+    }
+
     /// What an agent needs most.
     pub fn need_of(&self, agent: &AgentView) -> Option<Need> {
         let need = |kind, text: &str, since| {
@@ -55,7 +68,7 @@ impl SessionView {
             let text = seen.waits_for.as_deref().unwrap_or(&seen.reason);
             return need(NeedKind::Approval, text, Some(seen.since));
         }
-        if let Some(open) = self.questions.iter().find(|question| question.asker == agent.id) {
+        if let Some(open) = self.open_questions().find(|question| question.asker == agent.id) {
             let kind = if open.is_approval() { NeedKind::Approval } else { NeedKind::Answer };
             return need(kind, &open.text, Some(open.at));
         }

@@ -6,6 +6,9 @@ use paw_broker::{Message, StoredMessage, watch};
 use paw_core::AgentId;
 use serde::{Deserialize, Serialize};
 
+use crate::generated::is_generated;
+use crate::session::SessionView;
+
 /// More conflicts than fit on a screen.
 const MAX_CONFLICTS: usize = 200;
 
@@ -24,20 +27,21 @@ pub struct ConflictView {
     pub details: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// From the least to the most serious.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ConflictKind {
+    /// Both changed it, and the changes merge.
+    Additive,
     /// Both agents plan to change the file.
     Planned,
     /// Both changed it; whether the changes merge is unknown.
     Shared,
-    /// Both changed it, and the changes merge.
-    Additive,
+    /// The first agent changed a file that the second had claimed.
+    Trespass,
     /// Both changed it, and the changes do not merge.
     #[serde(rename = "conflict")]
     Clash,
-    /// The first agent changed a file that the second had claimed.
-    Trespass,
 }
 
 impl ConflictKind {
@@ -49,6 +53,71 @@ impl ConflictKind {
             Self::Clash => "conflict",
             Self::Trespass => "trespass",
         }
+    }
+}
+
+/// Conflicts that a list shows in one row: those about one file, or all those about generated files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConflictGroup<'a> {
+    /// The most serious kind.
+    pub kind: ConflictKind,
+    /// Whether the files are generated: build output, caches, lock files.
+    pub generated: bool,
+    /// Without repetitions.
+    pub files: Vec<&'a str>,
+    /// Without repetitions.
+    pub agents: Vec<&'a AgentId>,
+    pub since: Timestamp,
+    pub conflicts: Vec<&'a ConflictView>,
+}
+
+impl ConflictGroup<'_> {
+    /// Identifies the group while it lasts.
+    pub fn key(&self) -> &str {
+        match self.files.as_slice() {
+            [file] if !self.generated => file,
+            _ => "",
+        }
+    }
+}
+
+impl SessionView {
+    /// The conflicts in groups: the oldest file first, generated files last.
+    pub fn conflict_groups(&self) -> Vec<ConflictGroup<'_>> {
+        let mut groups: Vec<ConflictGroup<'_>> = Vec::new();
+        for conflict in &self.conflicts {
+            let generated = is_generated(&conflict.file);
+            let fits = |group: &&mut ConflictGroup<'_>| {
+                group.generated == generated && (generated || group.files == [conflict.file.as_str()])
+            };
+            match groups.iter_mut().find(fits) {
+                Some(group) => group.add(conflict),
+                None => groups.push(ConflictGroup::new(conflict, generated)),
+            }
+        }
+        groups.sort_by_key(|group| group.generated);
+        groups
+    }
+}
+
+impl<'a> ConflictGroup<'a> {
+    fn new(first: &'a ConflictView, generated: bool) -> Self {
+        let (files, agents) = (vec![first.file.as_str()], first.agents.iter().collect());
+        Self { kind: first.kind, generated, files, agents, since: first.since, conflicts: vec![first] }
+    }
+
+    fn add(&mut self, conflict: &'a ConflictView) {
+        self.kind = self.kind.max(conflict.kind);
+        self.since = self.since.min(conflict.since);
+        if !self.files.contains(&conflict.file.as_str()) {
+            self.files.push(&conflict.file);
+        }
+        for agent in &conflict.agents {
+            if !self.agents.contains(&agent) {
+                self.agents.push(agent);
+            }
+        }
+        self.conflicts.push(conflict);
     }
 }
 
@@ -91,10 +160,25 @@ fn on_fact(
         if !ranges.is_empty() {
             conflict.lines = ranges;
         }
-    } else if known.len() < MAX_CONFLICTS {
+    } else if make_room(known, &file.path) {
         let (file, agents) = (file.path.clone(), [first.clone(), second.clone()]);
         let kind = kind(facts, None);
         known.push(ConflictView { key, kind, file, lines: ranges, agents, since: stored.at, details });
+    }
+}
+
+/// Whether there is room for a conflict about this file. Generated files give way to others.
+fn make_room(known: &mut Vec<ConflictView>, file: &str) -> bool {
+    if known.len() < MAX_CONFLICTS {
+        return true;
+    }
+    let replaced = known.iter().position(|conflict| is_generated(&conflict.file));
+    match replaced.filter(|_| !is_generated(file)) {
+        Some(index) => {
+            known.remove(index);
+            true
+        }
+        None => false,
     }
 }
 

@@ -28,12 +28,14 @@ pub enum ViewEvent {
     AgentGone(AgentId),
 }
 
-/// The session without messages and observations.
+/// The session without messages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionSnapshot {
     pub session: SessionFacts,
     pub supervisor: Option<SupervisorView>,
     pub agents: SessionMembers,
+    /// What the session's process observed, as far as it is known without asking it.
+    pub observed: Vec<(AgentId, Observation)>,
 }
 
 /// The effect of an event.

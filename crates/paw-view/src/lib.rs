@@ -13,18 +13,19 @@ mod attention;
 mod check;
 mod conflict;
 mod event;
+mod generated;
 mod message;
 mod question;
 mod reduce;
 mod session;
 
 pub use agent::{
-    AgentState, AgentView, AnnouncedPlan, CliState, Observation, PromptDelivery, SessionMember,
+    AgentState, AgentUsage, AgentView, AnnouncedPlan, CliState, Observation, PromptDelivery, SessionMember,
     SessionMembers, StateSource, StatusCategory, WorktreeState,
 };
 pub use attention::{Need, NeedKind};
 pub use check::CommitCheck;
-pub use conflict::{ConflictKind, ConflictView};
+pub use conflict::{ConflictGroup, ConflictKind, ConflictView};
 pub use event::{SessionSnapshot, ViewChanges, ViewEvent};
 pub use message::{MessageKind, MessageView};
 pub use question::OpenQuestion;

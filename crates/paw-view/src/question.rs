@@ -34,21 +34,28 @@ impl OpenQuestion {
 pub(crate) fn update(open: &mut Vec<OpenQuestion>, stored: &StoredMessage) -> Vec<OpenQuestion> {
     match &stored.message {
         Message::Question(question) => {
-            // A repeated question replaces the earlier one.
-            open.retain(|known| known.asker != question.agent_id || known.text != question.question);
-            if open.len() >= MAX_QUESTIONS {
-                open.remove(0);
-            }
-            open.push(OpenQuestion {
+            let asked = OpenQuestion {
                 seq: stored.seq,
                 at: stored.at,
                 asker: question.agent_id.clone(),
                 text: question.question.clone(),
-            });
-            Vec::new()
+            };
+            // A repeated question replaces the earlier one. An agent shows one prompt at a time, so its next approval ends
+            // the one before.
+            let ends = |known: &mut OpenQuestion| {
+                known.asker == asked.asker
+                    && (known.text == asked.text || known.is_approval() && asked.is_approval())
+            };
+            let ended: Vec<_> = open.extract_if(.., ends).filter(|known| known.text != asked.text).collect();
+            if open.len() >= MAX_QUESTIONS {
+                open.remove(0);
+            }
+            open.push(asked);
+            ended
         }
         Message::Answer(answer) => {
-            let of_asker = |known: &OpenQuestion| known.asker == answer.agent_id;
+            // A message cannot press a key, so it never answers an approval.
+            let of_asker = |known: &OpenQuestion| known.asker == answer.agent_id && !known.is_approval();
             let quoted = |known: &OpenQuestion| {
                 answer.re.as_ref().is_some_and(|re| *re == known.text || *re == known.seq.to_string())
             };

@@ -4,8 +4,11 @@ use paw_broker::message::{IntentMessage, StatusMessage};
 use paw_broker::record::AgentRecords;
 use paw_broker::{Message, StoredMessage, watch};
 use paw_core::AgentId;
+use serde::Deserialize as _;
 
-use crate::agent::{AgentState, AgentView, AnnouncedPlan, Observation, SessionMembers, StateSource};
+use crate::agent::{
+    AgentState, AgentUsage, AgentView, AnnouncedPlan, Observation, SessionMembers, StateSource,
+};
 use crate::check::CommitCheck;
 use crate::event::{SessionSnapshot, ViewChanges, ViewEvent};
 use crate::message::{self, MessageView};
@@ -54,11 +57,15 @@ impl SessionView {
     }
 
     fn on_snapshot(&mut self, snapshot: SessionSnapshot) -> bool {
-        let SessionSnapshot { session, supervisor, agents } = snapshot;
+        let SessionSnapshot { session, supervisor, agents, observed } = snapshot;
         let differs = session != self.session || supervisor != self.supervisor;
         self.session = session;
         self.supervisor = supervisor;
-        self.set_members(agents) || differs
+        let mut changed = self.set_members(agents) || differs;
+        for (agent, seen) in observed {
+            changed |= self.agent_mut(&agent).observe(seen);
+        }
+        changed
     }
 
     /// Replaces the records, unless this view has read more of the log than the broker.
@@ -84,7 +91,9 @@ impl SessionView {
             return ViewChanges::default();
         }
         self.last_seq = stored.seq;
-        if let Some(text) = message::status_text(&stored.message) {
+        // What the session's process observed is not a message of the agent.
+        let is_own = !matches!(&stored.message, Message::Status(status) if is_observed(status));
+        if let Some(text) = message::status_text(&stored.message).filter(|_| is_own) {
             self.agent_mut(&stored.sender).last_message = text;
         }
         match &stored.message {
@@ -116,16 +125,20 @@ impl SessionView {
 
     /// The session's process publishes its observations as status messages.
     fn on_status(&mut self, status: &StatusMessage, stored: &StoredMessage) {
-        let is_observed = status.extra.payload.get("source").is_some_and(|source| source == OBSERVER);
-        let state = status.phase.as_deref().filter(|_| is_observed).and_then(AgentState::find);
+        let field = |name: &str| status.extra.payload.get(name).filter(|_| is_observed(status));
+        if let Some(usage) = field("usage").and_then(|usage| AgentUsage::deserialize(usage).ok()) {
+            self.agent_mut(&stored.sender).usage = Some(usage);
+        }
+        let state = status.phase.as_deref().filter(|_| is_observed(status)).and_then(AgentState::find);
         let Some(state) = state else { return };
+        let waits_for = field("waits_for").and_then(|what| what.as_str()).map(str::to_owned);
         self.agent_mut(&stored.sender).observe(Observation {
             state,
             since: stored.at,
             at: stored.at,
             source: StateSource::Messages,
             reason: status.message.clone().unwrap_or_default(),
-            waits_for: None,
+            waits_for,
         });
     }
 
@@ -208,4 +221,8 @@ impl SessionView {
         self.agents.insert(place, AgentView::new(id.clone()));
         place
     }
+}
+
+fn is_observed(status: &StatusMessage) -> bool {
+    status.extra.payload.get("source").is_some_and(|source| source == OBSERVER)
 }

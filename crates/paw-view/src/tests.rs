@@ -8,9 +8,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::{
-    AgentState, CliState, ConflictKind, NeedKind, Observation, PromptDelivery, SessionFacts, SessionMember,
-    SessionSnapshot, SessionView, StateSource, StatusCategory, SupervisorView, ViewChanges, ViewEvent,
-    WorktreeState,
+    AgentState, AgentUsage, CliState, ConflictKind, NeedKind, Observation, PromptDelivery, SessionFacts,
+    SessionMember, SessionSnapshot, SessionView, StateSource, StatusCategory, SupervisorView, ViewChanges,
+    ViewEvent, WorktreeState,
 };
 
 fn id(name: &str) -> AgentId {
@@ -250,7 +250,7 @@ fn the_json_of_a_snapshot_has_stable_field_names() {
     };
     let session = SessionFacts { session: "paw-app".to_owned(), ..SessionFacts::default() };
     let agents = vec![(id("feat-x"), member)];
-    let snapshot = SessionSnapshot { session, supervisor: Some(supervisor), agents };
+    let snapshot = SessionSnapshot { session, supervisor: Some(supervisor), agents, observed: Vec::new() };
     let mut view = SessionView::new(0);
     assert!(view.apply(ViewEvent::Snapshot(Box::new(snapshot.clone()))).changed);
     assert!(!view.apply(ViewEvent::Snapshot(Box::new(snapshot))).changed);
@@ -263,6 +263,136 @@ fn the_json_of_a_snapshot_has_stable_field_names() {
     let expected = json!({"cli": "codex", "pane": "%1", "state": "ended", "prompt": "pending"});
     assert_eq!((&document["session"], &document["supervisor"]), (&json!("paw-app"), &expected));
     assert_eq!(serde_json::from_value::<SessionView>(document).unwrap(), view);
+}
+
+#[test]
+fn an_agent_that_waits_is_never_working_or_running() {
+    let mut member = SessionMember::new(BranchName::new("feat/x").unwrap(), "claude");
+    member.process = Some(CliState::Running);
+    let mut view = view(vec![status("feat-x", &json!({"status": "working", "phase": "tests"}))]);
+    view.apply(ViewEvent::Members(vec![(id("feat-x"), member)]));
+    assert_eq!(view.agents[0].status(), (StatusCategory::Working, "tests"));
+    for (second, state, word) in [
+        (10, AgentState::WaitingApproval, "needs approval"),
+        (11, AgentState::WaitingInput, "needs input"),
+        (12, AgentState::RateLimited, "rate-limited"),
+    ] {
+        view.apply(ViewEvent::Observed {
+            agent: id("feat-x"),
+            seen: seen(second, state, StateSource::Hooks),
+        });
+        assert_eq!(view.agents[0].status(), (StatusCategory::Blocked, word));
+        assert_eq!(view.agents[0].since(), Some(at(second)));
+    }
+}
+
+#[test]
+fn an_agent_without_messages_shows_what_was_observed() {
+    let mut view = SessionView::new(50);
+    view.apply(members(&["feat-x"]));
+    assert_eq!(view.agents[0].status().1, "unknown");
+    let observe = |view: &mut SessionView, second, state| {
+        view.apply(ViewEvent::Observed {
+            agent: id("feat-x"),
+            seen: seen(second, state, StateSource::Screen),
+        });
+        view.agents[0].status().1.to_owned()
+    };
+    assert_eq!(observe(&mut view, 1, AgentState::Idle), "idle");
+    assert_eq!(observe(&mut view, 2, AgentState::Unknown), "unknown");
+    // An observation is newer than the phase of an older message.
+    apply(
+        &mut view,
+        vec![status("feat-x", &json!({"status": "working", "phase": "working", "source": "tower"}))],
+        1,
+    );
+    assert_eq!(observe(&mut view, 3, AgentState::Idle), "idle");
+}
+
+#[test]
+fn work_whose_gates_fail_is_not_shown_as_verified_until_the_next_commit() {
+    let commit =
+        |id: &str| message("agent.artifact", "feat-x", &json!({"status": "committed", "commit": id}));
+    let failed = json!({"from": "supervisor", "errors": ["lex fails"], "commit": "aaaaaaa"});
+    let mut view = view(vec![
+        commit("aaaaaaa"),
+        message("agent.verified", "feat-x", &json!({"verified_by": "supervisor", "commit": "aaaaaaa"})),
+        message("agent.feedback", "feat-x", &failed),
+    ]);
+    assert_eq!(view.agents[0].status(), (StatusCategory::Failed, "gates failed"));
+    apply(&mut view, vec![commit("bbbbbbb")], 4);
+    assert_eq!(view.agents[0].status().0, StatusCategory::Committed);
+}
+
+#[test]
+fn an_answer_never_closes_an_approval_and_the_next_prompt_does() {
+    let ask = |text: &str| message("agent.question", "feat-x", &json!({"question": text}));
+    let answer = |re: Value| {
+        message("agent.answer", "feat-x", &json!({"from": "operator", "answer": "yes", "re": re}))
+    };
+    let mut view = view(vec![ask("[approval] make deploy"), ask("which port?"), answer(Value::Null)]);
+    assert_eq!(
+        view.questions.iter().map(|open| open.text.as_str()).collect::<Vec<_>>(),
+        ["[approval] make deploy"]
+    );
+    apply(&mut view, vec![answer(json!("[approval] make deploy"))], 4);
+    assert_eq!(view.questions.len(), 1);
+    let changes = apply(&mut view, vec![ask("[approval] make undeploy")], 5);
+    assert_eq!((changes.settled[0].text.as_str(), view.questions.len()), ("[approval] make deploy", 1));
+    // Its agent was seen at work before the session's process said so.
+    view.apply(ViewEvent::Observed {
+        agent: id("feat-x"),
+        seen: seen(9, AgentState::Working, StateSource::Screen),
+    });
+    assert_eq!((view.open_questions().count(), view.needs().len()), (0, 0));
+}
+
+#[test]
+fn the_session_process_reports_the_whole_command_and_the_tokens() {
+    let waiting = json!({"status": "waiting", "phase": "waiting_approval", "source": "tower",
+        "waits_for": "make deploy", "usage": {"context_tokens": 251_100, "total_tokens": null}});
+    let view = view(vec![status("feat-x", &waiting)]);
+    assert_eq!(view.needs()[0].text, "make deploy");
+    let usage = AgentUsage { context_tokens: Some(251_100), ..AgentUsage::default() };
+    assert_eq!(view.agents[0].usage, Some(usage));
+    // Only the session's process reports them.
+    let view = crate::tests::view(vec![status(
+        "feat-x",
+        &json!({"status": "working", "usage": {"context_tokens": 1}}),
+    )]);
+    assert_eq!(view.agents[0].usage, None);
+}
+
+#[test]
+fn conflicts_about_generated_files_are_one_group_and_those_about_one_file_another() {
+    let conflict = |you: &str, other: &str, path: &str| {
+        let facts = json!({"kind": "in-flight", "level": "conflict", "you": you, "other": other, "files": [{"path": path}]});
+        message("agent.feedback", you, &json!({"from": "supervisor", "errors": ["x"], "conflict": facts}))
+    };
+    let mut messages: Vec<_> =
+        (0..36).map(|n| conflict("feat-a", "feat-b", &format!("__pycache__/{n}.pyc"))).collect();
+    messages.extend([
+        conflict("feat-a", "feat-b", "src/lib.rs"),
+        conflict("feat-a", "feat-c", "src/lib.rs"),
+        conflict("feat-b", "feat-c", "src/lib.rs"),
+        conflict("feat-c", "feat-a", "Cargo.lock"),
+    ]);
+    let view = view(messages);
+    let groups = view.conflict_groups();
+    let rows: Vec<_> =
+        groups.iter().map(|group| (group.key(), group.files.len(), group.agents.len())).collect();
+    assert_eq!(rows, [("src/lib.rs", 1, 3), ("", 37, 3)]);
+}
+
+#[test]
+fn generated_files_give_way_when_there_are_too_many_conflicts() {
+    let paths = (0..250).map(|n| format!("dist/{n}.js")).chain(["src/lib.rs".to_owned()]);
+    let files: Vec<_> = paths.map(|path| json!({"path": path})).collect();
+    let facts =
+        json!({"kind": "in-flight", "level": "conflict", "you": "feat-a", "other": "feat-b", "files": files});
+    let warned = json!({"from": "supervisor", "errors": ["x"], "conflict": facts});
+    let view = view(vec![message("agent.feedback", "feat-a", &warned)]);
+    assert_eq!(view.conflict_groups()[0].key(), "src/lib.rs");
 }
 
 fn any_message() -> impl Strategy<Value = Message> {

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use crate::cli::Cli;
 use crate::headless::unattended::FORBIDDEN;
 use crate::headless::{self, Headless, OutputReader, Turn, TurnEvent, TurnFacts, Unattended};
-use crate::hooks::{HookEventKind, HookInstall, Hooks, record, transcript};
+use crate::hooks::transcript::{self, TranscriptUsage};
+use crate::hooks::{HookEventKind, HookInstall, Hooks, record};
 use crate::launch::ApprovalFlags;
 use crate::resume::ResumeArguments;
 use crate::screen::rules::{
@@ -60,7 +61,7 @@ const HOOKS: Hooks = Hooks {
     shorten: record::shorten,
     allow: Some(allow),
     refuse: Some(refuse),
-    tokens: Some(tokens),
+    usage: Some(usage),
     command_directory: None,
 };
 
@@ -78,14 +79,15 @@ fn refuse(event: &HookEventKind, reason: &str) -> Value {
 }
 
 /// The input and the output of the model, without subagents, which have their own conversations.
-fn tokens(line: &Value) -> Option<u64> {
+fn usage(line: &Value) -> Option<TranscriptUsage> {
     if line["type"] != "assistant" || line["isSidechain"] == true {
         return None;
     }
-    transcript::sum(
+    let context = transcript::sum(
         &line["message"]["usage"],
         &["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"],
-    )
+    )?;
+    Some(TranscriptUsage { context_tokens: Some(context), total_tokens: None })
 }
 
 fn turn_arguments(turn: Turn<'_>) -> Vec<OsString> {

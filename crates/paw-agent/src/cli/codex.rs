@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use crate::cli::Cli;
 use crate::headless::{self, Headless, OutputReader, Turn, TurnEvent, TurnFacts, Unattended};
 use crate::hooks::install::hook_line;
-use crate::hooks::{HookInstall, Hooks, record, transcript};
+use crate::hooks::transcript::{self, TranscriptUsage};
+use crate::hooks::{HookInstall, Hooks, record};
 use crate::launch::ApprovalFlags;
 use crate::resume::ResumeArguments;
 use crate::screen::rules::{
@@ -85,7 +86,7 @@ const HOOKS: Hooks = Hooks {
     // The format of an answer is not known.
     allow: None,
     refuse: None,
-    tokens: Some(tokens),
+    usage: Some(usage),
     command_directory: Some(command_directory::load_directory),
 };
 
@@ -111,12 +112,15 @@ fn has_hooks(home: &Path) -> bool {
     feature.and_then(toml::Value::as_bool).unwrap_or(false)
 }
 
-/// The tokens of the last turn. Its input includes cached tokens.
-fn tokens(line: &Value) -> Option<u64> {
+/// The tokens of the last turn, and of all turns. The input includes cached tokens.
+fn usage(line: &Value) -> Option<TranscriptUsage> {
     if line["payload"]["type"] != "token_count" {
         return None;
     }
-    transcript::sum(&line["payload"]["info"]["last_token_usage"], &["input_tokens", "output_tokens"])
+    let info = &line["payload"]["info"];
+    let context = transcript::sum(&info["last_token_usage"], &["input_tokens", "output_tokens"])?;
+    let total = info["total_token_usage"]["total_tokens"].as_u64();
+    Some(TranscriptUsage { context_tokens: Some(context), total_tokens: total })
 }
 
 fn turn_arguments(turn: Turn<'_>) -> Vec<OsString> {

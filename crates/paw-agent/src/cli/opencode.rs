@@ -48,7 +48,7 @@ const HOOKS: Hooks = Hooks {
     shorten: events::shorten,
     allow: Some(|| json!({"reply": "once"})),
     refuse: None,
-    tokens: None,
+    usage: None,
     command_directory: None,
 };
 

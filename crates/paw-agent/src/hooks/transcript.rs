@@ -22,14 +22,23 @@ pub(crate) fn load_tail(transcript: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The size of the conversation in tokens, if the transcript contains it.
-pub fn load_tokens(cli: &Cli, transcript: &Path) -> Option<u64> {
-    let count = cli.hooks?.tokens?;
-    find_tokens(count, &load_tail(transcript)?)
+/// What a conversation has used, as far as its CLI reports it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TranscriptUsage {
+    /// The size of the conversation: what the model reads and writes in one step.
+    pub context_tokens: Option<u64>,
+    /// Everything since the conversation began.
+    pub total_tokens: Option<u64>,
+}
+
+/// The tokens of the conversation, if the transcript contains them.
+pub fn load_usage(cli: &Cli, transcript: &Path) -> Option<TranscriptUsage> {
+    let count = cli.hooks?.usage?;
+    find_usage(count, &load_tail(transcript)?)
 }
 
 /// The newest token count in the lines of a transcript. The first line may be incomplete.
-fn find_tokens(count: fn(&Value) -> Option<u64>, lines: &str) -> Option<u64> {
+fn find_usage(count: fn(&Value) -> Option<TranscriptUsage>, lines: &str) -> Option<TranscriptUsage> {
     lines.lines().rev().find_map(|line| {
         // Most lines have no token count, and some are very long.
         if !line.contains("token") {
@@ -56,7 +65,11 @@ mod tests {
     use crate::cli;
 
     fn find(cli: &str, lines: &str) -> Option<u64> {
-        find_tokens(cli::descriptor(cli).hooks?.tokens?, lines)
+        find_usage(cli::descriptor(cli).hooks?.usage?, lines)?.context_tokens
+    }
+
+    fn load(file: &Path) -> Option<u64> {
+        load_usage(cli::descriptor("claude"), file)?.context_tokens
     }
 
     const CLAUDE: &str = r#"{"type":"user","message":{"content":"how many tokens?"}}
@@ -73,32 +86,34 @@ mod tests {
     fn tokens_come_from_the_last_turn_of_the_main_conversation() {
         assert_eq!(find("claude", CLAUDE), Some(251_100));
         assert_eq!(find("codex", CODEX), Some(120_500));
+        let total = find_usage(cli::descriptor("codex").hooks.unwrap().usage.unwrap(), CODEX);
+        assert_eq!(total.unwrap().total_tokens, Some(900_000));
         assert_eq!(find("claude", "{\"type\":\"assistant\",\"message\":{}}\ntokens\n"), None);
     }
 
     #[test]
-    fn load_tokens_reads_the_end_of_a_file_and_nothing_else() {
+    fn load_usage_reads_the_end_of_a_file_and_nothing_else() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("t.jsonl");
-        assert_eq!(load_tokens(cli::descriptor("claude"), &file), None);
+        assert_eq!(load(&file), None);
         let long = format!("{}\n{CLAUDE}", "x".repeat(usize::try_from(TAIL).unwrap() * 2));
         write_atomic(&file, long.as_bytes(), Access::Usual).unwrap();
-        assert_eq!(load_tokens(cli::descriptor("claude"), &file), Some(251_100));
-        assert_eq!(load_tokens(cli::descriptor("claude"), dir.path()), None);
+        assert_eq!(load(&file), Some(251_100));
+        assert_eq!(load(dir.path()), None);
     }
 
     #[test]
-    fn load_tokens_does_not_block_on_a_pipe() {
+    fn load_usage_does_not_block_on_a_pipe() {
         let dir = tempfile::tempdir().unwrap();
         let pipe = dir.path().join("t.jsonl");
         Command::new("mkfifo").arg(&pipe).capture().unwrap();
         assert!(pipe.exists());
-        assert_eq!(load_tokens(cli::descriptor("claude"), &pipe), None);
+        assert_eq!(load(&pipe), None);
     }
 
     proptest! {
         #[test]
-        fn find_tokens_accepts_any_text(text in "[{}\\[\\]\":,a-z_0-9\n]{0,200}", cut in 0_usize..600) {
+        fn find_usage_accepts_any_text(text in "[{}\\[\\]\":,a-z_0-9\n]{0,200}", cut in 0_usize..600) {
             let _ = find("codex", &text);
             let _ = find("claude", CLAUDE.get(cut..).unwrap_or_default());
         }

@@ -11,8 +11,8 @@ use paw_core::{AgentId, AgentReceipt, BranchName, Receipt};
 use paw_host::clock;
 use paw_host::git::find_linked_admin_dir;
 use paw_view::{
-    BrokerView, CliState, PromptDelivery, SessionFacts, SessionMember, SessionMembers, SessionSnapshot,
-    SessionView, SupervisorView, ViewEvent, WorktreeState,
+    BrokerView, CliState, Observation, PromptDelivery, SessionFacts, SessionMember, SessionMembers,
+    SessionSnapshot, SessionView, StateSource, SupervisorView, ViewEvent, WorktreeState,
 };
 
 use super::window::TmuxWindow;
@@ -93,8 +93,21 @@ impl Session {
             broker,
         };
         let agents = receipt.worktrees.iter().zip(members(receipt)).zip(worktrees).map(agent).collect();
-        Ok(SessionSnapshot { session, supervisor, agents })
+        // A process that has died no longer updates them.
+        let is_current = session.broker.as_ref().is_some_and(|broker| broker.running);
+        let observed = window.filter(|_| is_current).map(|window| observations(&window, receipt));
+        Ok(SessionSnapshot { session, supervisor, agents, observed: observed.unwrap_or_default() })
     }
+}
+
+/// What the session's process noted at the panes.
+fn observations(window: &TmuxWindow, receipt: &Receipt) -> Vec<(AgentId, Observation)> {
+    let observed = |id: AgentId| {
+        let (state, since) = window.find_pane(id.as_str())?.activity?;
+        let (source, reason) = (StateSource::Messages, String::new());
+        Some((id, Observation { state, since, at: since, source, reason, waits_for: None }))
+    };
+    receipt.agent_ids().into_iter().filter_map(observed).collect()
 }
 
 fn prompt(pending: Option<&String>, problem: Option<&String>) -> PromptDelivery {

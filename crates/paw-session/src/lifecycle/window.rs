@@ -4,8 +4,9 @@ use jiff::Timestamp;
 use paw_core::Receipt;
 use paw_host::process;
 use paw_host::tmux::{Tmux, TmuxCommand, TmuxError};
+use paw_view::AgentState;
 
-use crate::panes::{MARK, SESSION_MARK};
+use crate::panes::{ACTIVITY, MARK, SESSION_MARK};
 
 /// A pane of a session's tmux window.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub struct WindowPane {
     pub dead: bool,
     /// The foreground program.
     pub command: String,
+    /// The agent's state and since when, as the session's process last observed it.
+    pub activity: Option<(AgentState, Timestamp)>,
     /// The process that tmux started in the pane.
     pid: Option<u32>,
     index: PaneIndex,
@@ -57,7 +60,7 @@ impl TmuxWindow {
     /// The window of exactly this session, known by its mark. `None` if tmux has no such session.
     pub fn find(tmux: &Tmux, receipt: &Receipt) -> Result<Option<Self>, TmuxError> {
         let format = format!(
-            "#{{session_id}}\t#{{session_name}}\t#{{pane_id}}\t#{{window_index}}\t#{{pane_index}}\t#{{pane_dead}}\t#{{pane_pid}}\t#{{session_created}}\t#{{{SESSION_MARK}}}\t#{{{MARK}}}\t#{{pane_current_command}}"
+            "#{{session_id}}\t#{{session_name}}\t#{{pane_id}}\t#{{window_index}}\t#{{pane_index}}\t#{{pane_dead}}\t#{{pane_pid}}\t#{{session_created}}\t#{{{SESSION_MARK}}}\t#{{{MARK}}}\t#{{{ACTIVITY}}}\t#{{pane_current_command}}"
         );
         let list = TmuxCommand::new("list-panes").args(["-a", "-F", &format]);
         let listing = match tmux.run(&list) {
@@ -83,8 +86,9 @@ fn parse(listing: &str, receipt: &Receipt) -> Option<TmuxWindow> {
     let mut window = TmuxWindow::default();
     for line in listing.lines() {
         // The program comes last because its name may contain a tab.
-        let row: Vec<&str> = line.splitn(11, '\t').collect();
-        let [session, name, id, index, number, dead, pid, created, of, mark, command] = row[..] else {
+        let row: Vec<&str> = line.splitn(12, '\t').collect();
+        let [session, name, id, index, number, dead, pid, created, of, mark, activity, command] = row[..]
+        else {
             continue;
         };
         // Sessions of receipt format 0 have no mark.
@@ -100,11 +104,18 @@ fn parse(listing: &str, receipt: &Receipt) -> Option<TmuxWindow> {
             mark: (!mark.is_empty()).then(|| mark.to_owned()),
             dead: dead == "1",
             command: command.to_owned(),
+            activity: parse_activity(activity),
             pid: pid.parse().ok(),
             index: PaneIndex { session: window.session.clone(), window: index, number },
         });
     }
     (!window.panes.is_empty()).then_some(window)
+}
+
+/// `waiting_approval 1763287200`
+fn parse_activity(text: &str) -> Option<(AgentState, Timestamp)> {
+    let (state, second) = text.split_once(' ')?;
+    Some((AgentState::find(state)?, Timestamp::from_second(second.parse().ok()?).ok()?))
 }
 
 #[cfg(test)]
@@ -124,14 +135,16 @@ mod tests {
         let receipt = receipt();
         let id = receipt.session_id();
         let listing = format!(
-            "$4\trenamed\t%1\t0\t0\t0\t\t7\t{id}\tdashboard\tgit-paw\n\
-             $4\trenamed\t%2\t0\t1\t1\t\t7\t{id}\tfeat-x\ta\tb\n\
-             $5\tother\t%3\t0\t0\t0\t\t7\tother\tfeat-x\ta\n\
-             $4\trenamed\t%9\t0\t2\t0\t\t7\t{id}\t\t-bash\n"
+            "$4\trenamed\t%1\t0\t0\t0\t\t7\t{id}\tdashboard\t\tgit-paw\n\
+             $4\trenamed\t%2\t0\t1\t1\t\t7\t{id}\tfeat-x\twaiting_input 9\ta\tb\n\
+             $5\tother\t%3\t0\t0\t0\t\t7\tother\tfeat-x\t\ta\n\
+             $4\trenamed\t%9\t0\t2\t0\t\t7\t{id}\t\t\t-bash\n"
         );
         let window = parse(&listing, &receipt).unwrap();
         assert_eq!(window.find_pane("feat-x").map(|pane| (pane.id.as_str(), pane.dead)), Some(("%2", true)));
         assert_eq!(window.panes[1].next_target(), "$4:0.2");
+        let since = Timestamp::from_second(9).unwrap();
+        assert_eq!(window.panes[1].activity, Some((AgentState::WaitingInput, since)));
         assert_eq!(window.find_pane("unknown"), None);
         assert_eq!(window.created, Timestamp::from_second(7).ok());
         assert!(!window.panes[0].is_idle() && window.panes[1].is_idle() && window.panes[2].is_idle());
@@ -140,10 +153,13 @@ mod tests {
 
     #[test]
     fn window_of_another_session_with_the_same_name_is_ignored() {
-        assert_eq!(parse("$1\tpaw-app\t%1\t0\t0\t0\t\t7\tpaw-app@other\tfeat-x\tclaude\n", &receipt()), None);
-        assert_eq!(parse("$1\tpaw-app\t%1\t0\t0\t0\t\t7\t\t\tbash\n", &receipt()), None);
+        assert_eq!(
+            parse("$1\tpaw-app\t%1\t0\t0\t0\t\t7\tpaw-app@other\tfeat-x\t\tclaude\n", &receipt()),
+            None
+        );
+        assert_eq!(parse("$1\tpaw-app\t%1\t0\t0\t0\t\t7\t\t\t\tbash\n", &receipt()), None);
         let old = Receipt { format: 0, ..receipt() };
-        assert!(parse("$1\tpaw-app\t%1\t0\t0\t0\t\t7\t\t\tbash\n", &old).is_some());
+        assert!(parse("$1\tpaw-app\t%1\t0\t0\t0\t\t7\t\t\t\tbash\n", &old).is_some());
     }
 
     proptest! {

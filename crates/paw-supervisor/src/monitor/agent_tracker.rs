@@ -5,7 +5,7 @@ use paw_agent::cli;
 use paw_agent::deliver::PaneSnapshot;
 use paw_agent::hooks::notes::HookNote;
 use paw_agent::hooks::{HookEventKind, ToolAction, Tracker};
-use paw_agent::screen::{ApprovalRequest, ScreenReading};
+use paw_agent::screen::{ApprovalRequest, ApprovalSubject, ScreenReading};
 use paw_agent::state::{
     AgentActivity, ObservationSource, ObservedState, PaneProcess, ScreenObservation, infer_state,
 };
@@ -105,6 +105,12 @@ impl AgentTracker {
         self.sight.as_ref().map_or(SignedDuration::ZERO, |sight| now.duration_since(sight.since))
     }
 
+    /// Whether it was last seen waiting for the user.
+    pub(super) fn waits_for_user(&self) -> bool {
+        let state = self.known.as_ref().map(|known| &known.state);
+        matches!(state, Some(AgentActivity::WaitingApproval(_) | AgentActivity::WaitingInput))
+    }
+
     /// The state its screen shows.
     pub(super) fn reading(&self) -> Option<&ScreenReading> {
         self.sight.as_ref().map(|sight| &sight.reading)
@@ -189,8 +195,9 @@ impl AgentTracker {
             _ => infer_state(&self.life, self.tracker.state(), self.sight.as_ref(), now),
         };
         let known = known.following(self.known.as_ref());
-        let before = self.known.as_ref().map(|known| known.state.name());
-        let changed = known.state != AgentActivity::Unknown && before != Some(known.state.name());
+        let before = self.known.as_ref().map(|known| &known.state);
+        let changed =
+            known.state != AgentActivity::Unknown && before.is_none_or(|state| differs(state, &known.state));
         if changed || self.known.is_none() || known.state != AgentActivity::Unknown {
             self.known = Some(known.clone());
         }
@@ -211,6 +218,18 @@ fn context_left(row: &str) -> Option<u8> {
         .parse()
         .ok()
         .filter(|percent| *percent <= 100)
+}
+
+/// Whether a change between two states is worth a message. Another command at the prompt is; a command that can no longer be
+/// read is not.
+fn differs(before: &AgentActivity, now: &AgentActivity) -> bool {
+    match (before, now) {
+        (AgentActivity::WaitingApproval(before), AgentActivity::WaitingApproval(now)) => {
+            let is_readable = |ask: &ApprovalRequest| !matches!(ask.subject, ApprovalSubject::Unreadable(_));
+            is_readable(before) && is_readable(now) && before.subject != now.subject
+        }
+        _ => before.name() != now.name(),
+    }
 }
 
 impl RepeatedCommand {

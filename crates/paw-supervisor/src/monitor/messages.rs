@@ -1,10 +1,12 @@
 //! The messages that the monitor publishes. Pure.
 
 use paw_agent::hooks::notes::RoleViolation;
+use paw_agent::hooks::transcript::TranscriptUsage;
 use paw_agent::screen::ApprovalRequest;
 use paw_agent::state::{AgentActivity, ObservedState};
 use paw_broker::message::{FeedbackMessage, Message, QuestionMessage, StatusMessage};
 use paw_core::{AgentId, text};
+use serde_json::json;
 
 use super::MONITOR_SOURCE;
 use super::verdict::describe;
@@ -13,9 +15,16 @@ use crate::stall::Stall;
 
 /// The longest excerpt of a CLI's text in a message.
 const LONGEST: usize = 300;
+/// The longest command in a status.
+const WHOLE: usize = 4_000;
 
 /// The state of an agent, for the table of agents. Without a message, the agent's last own message stays in the table.
-pub(super) fn status(agent: &AgentId, cli: &str, known: &ObservedState) -> Message {
+pub(super) fn status(
+    agent: &AgentId,
+    cli: &str,
+    known: &ObservedState,
+    usage: Option<&TranscriptUsage>,
+) -> Message {
     let (word, message) = match &known.state {
         AgentActivity::Starting | AgentActivity::Working => ("working", None),
         AgentActivity::Idle | AgentActivity::Exited | AgentActivity::Unknown => ("idle", None),
@@ -35,6 +44,15 @@ pub(super) fn status(agent: &AgentId, cli: &str, known: &ObservedState) -> Messa
     status.phase = Some(known.state.name().to_owned());
     status.message = message;
     status.extra.payload.insert("source".to_owned(), MONITOR_SOURCE.into());
+    if let AgentActivity::WaitingApproval(ask) = &known.state {
+        let what = text::truncate_chars(&describe(ask), WHOLE).into_owned();
+        status.extra.payload.insert("waits_for".to_owned(), what.into());
+    }
+    if let Some(usage) = usage {
+        let TranscriptUsage { context_tokens, total_tokens } = usage;
+        let usage = json!({"context_tokens": context_tokens, "total_tokens": total_tokens});
+        status.extra.payload.insert("usage".to_owned(), usage);
+    }
     if let AgentActivity::RateLimited { resets: Some(resets) } = &known.state {
         status.extra.payload.insert("resets".to_owned(), plain(resets).into());
     }
@@ -119,7 +137,7 @@ mod tests {
             source: ObservationSource::Hooks,
             reason: String::new(),
         };
-        match status(&agent(), "claude", &known) {
+        match status(&agent(), "claude", &known, None) {
             Message::Status(status) => status,
             other => panic!("{other:?}"),
         }

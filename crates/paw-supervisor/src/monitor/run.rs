@@ -6,6 +6,7 @@
 mod answer;
 mod border;
 mod monitored_agent;
+mod pane_activity;
 mod poll_interval;
 mod state;
 
@@ -93,7 +94,7 @@ fn run(state: &mut MonitorState, woken: &Receiver<Wake>) {
     let mut quiet = Stopwatch::start();
     let mut due = Stopwatch::start();
     loop {
-        match woken.recv_timeout(due.remaining(state.poll_interval().wait_after(quiet.elapsed()))) {
+        match woken.recv_timeout(due.remaining(state.wait_after(quiet.elapsed()))) {
             Ok(Wake::HookEvent) => {
                 // Several notes at once are read together.
                 if woken.try_iter().any(|wake| matches!(wake, Wake::Stop)) {

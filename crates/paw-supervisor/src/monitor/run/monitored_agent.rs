@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use paw_agent::cli::{self, Cli};
 use paw_agent::hooks::notes::{HookNote, NoteReader};
-use paw_agent::hooks::transcript;
+use paw_agent::hooks::transcript::{self, TranscriptUsage};
 use paw_agent::screen::{ApprovalRequest, ApprovalSubject};
 use paw_agent::state::ObservedState;
 use paw_broker::message::Message;
@@ -13,6 +13,7 @@ use paw_core::AgentId;
 
 use super::MonitorSettings;
 use super::border::PaneBorder;
+use super::pane_activity::PaneActivity;
 use crate::approval::log::VerdictLog;
 use crate::monitor::agent_tracker::AgentTracker;
 use crate::monitor::manual_approvals::PendingApprovals;
@@ -31,6 +32,7 @@ pub(super) struct MonitoredAgent {
     pub(super) prompt: CurrentPrompt,
     pub(super) stall: StallDetector,
     pub(super) border: PaneBorder,
+    pub(super) activity: PaneActivity,
     pub(super) pane: Option<String>,
     pub(super) worktree: PathBuf,
     pending_approvals: PendingApprovals,
@@ -40,7 +42,7 @@ pub(super) struct MonitoredAgent {
     transcript_cli: &'static Cli,
     /// Whether a note mentioned the transcript since its tokens were last counted.
     transcript_changed: bool,
-    tokens: Option<u64>,
+    usage: Option<TranscriptUsage>,
 }
 
 impl MonitoredAgent {
@@ -51,13 +53,14 @@ impl MonitoredAgent {
             prompt: CurrentPrompt::default(),
             stall: StallDetector::default(),
             border: PaneBorder::default(),
+            activity: PaneActivity::default(),
             pane: None,
             worktree,
             pending_approvals: PendingApprovals::default(),
             transcript: None,
             transcript_cli: cli::descriptor(""),
             transcript_changed: false,
-            tokens: None,
+            usage: None,
         }
     }
 
@@ -74,13 +77,14 @@ impl MonitoredAgent {
 
     /// The size of its conversation, in tokens.
     pub(super) fn tokens(&self) -> Option<u64> {
-        self.tokens
+        self.usage.and_then(|usage| usage.context_tokens)
     }
 
     /// The agent's state, and a status message if it changed.
     pub(super) fn status_change(&mut self, id: &AgentId, now: Timestamp) -> (ObservedState, Vec<Message>) {
         let (known, changed) = self.tracker.conclude(now);
-        let message = changed.then(|| messages::status(id, self.tracker.cli(), &known)).into_iter().collect();
+        let status = || messages::status(id, self.tracker.cli(), &known, self.usage.as_ref());
+        let message = changed.then(status).into_iter().collect();
         (known, message)
     }
 
@@ -116,7 +120,7 @@ impl MonitoredAgent {
     /// Counts the tokens of the conversation, once for all new notes.
     pub(super) fn update_tokens(&mut self) {
         if let Some(transcript) = self.transcript.as_ref().filter(|_| self.transcript_changed) {
-            self.tokens = transcript::load_tokens(self.transcript_cli, transcript).or(self.tokens);
+            self.usage = transcript::load_usage(self.transcript_cli, transcript).or(self.usage);
             self.transcript_changed = false;
         }
     }

@@ -13,9 +13,11 @@ impl PollInterval {
         Self { longest: Duration::from_secs(stall_threshold_seconds.max(1)) }
     }
 
-    /// How long to wait for the next poll when nothing has happened for `quiet`.
-    pub(super) fn wait_after(self, quiet: Duration) -> Duration {
+    /// How long to wait for the next poll when nothing has happened for `quiet`. While an agent waits for the user
+    /// (`waits`), its answer is to be noticed within a second.
+    pub(super) fn wait_after(self, quiet: Duration, waits: bool) -> Duration {
         let usual = match quiet.as_secs() {
+            _ if waits => Duration::from_millis(700),
             0..10 => Duration::from_secs(1),
             10..60 => Duration::from_secs(2),
             60..300 => Duration::from_secs(5),
@@ -50,9 +52,10 @@ mod tests {
     fn the_poll_interval_grows_up_to_the_configured_limit() {
         let waits = |poll_interval: PollInterval| {
             [0, 10, 60, 300, 99_999]
-                .map(|quiet| poll_interval.wait_after(Duration::from_secs(quiet)).as_secs())
+                .map(|quiet| poll_interval.wait_after(Duration::from_secs(quiet), false).as_secs())
         };
         assert_eq!(waits(PollInterval::new(30)), [1, 2, 5, 10, 10]);
         assert_eq!(waits(PollInterval::new(5)), [1, 2, 5, 5, 5]);
+        assert!(PollInterval::new(30).wait_after(Duration::from_secs(99_999), true) < Duration::from_secs(1));
     }
 }

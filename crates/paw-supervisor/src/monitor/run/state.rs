@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -65,8 +66,10 @@ impl MonitorState {
         self.notes.dir().ok()
     }
 
-    pub(super) fn poll_interval(&self) -> PollInterval {
-        self.poll_interval
+    /// How long to wait for the next poll when nothing has happened for `quiet`.
+    pub(super) fn wait_after(&self, quiet: Duration) -> Duration {
+        let waits = self.agents.values().any(|agent| agent.tracker.waits_for_user());
+        self.poll_interval.wait_after(quiet, waits)
     }
 
     /// Removes the states from the borders, because they are no longer updated.
@@ -162,6 +165,7 @@ impl MonitorState {
         if receipt.borders {
             agent.border.show(tmux, agent.pane.as_deref(), &known.state);
         }
+        agent.activity.note(tmux, agent.pane.as_deref(), &known);
         let shown = agent.tracker.reading().map(|reading| reading.state.clone());
         match shown {
             Some(AgentActivity::WaitingApproval(ask)) => {
