@@ -164,6 +164,11 @@ impl Cli {
         }
     }
 
+    /// Whether the command draws on the whole terminal.
+    pub(crate) fn draws_screen(&self) -> bool {
+        matches!(self.command, Some(Command::Dashboard(_) | Command::SessionDashboard))
+    }
+
     /// Whether stdout must be exactly one JSON document.
     pub(crate) fn wants_json(&self) -> bool {
         match &self.command {

@@ -21,6 +21,7 @@ mod rescue;
 mod session;
 
 use std::ffi::OsString;
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -51,7 +52,9 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return print_clap_error(&error, &typed),
     };
-    if !cli.has_own_log() {
+    // A log line would be drawn over the dashboard.
+    let draws = cli.draws_screen() && std::io::stderr().is_terminal();
+    if !cli.has_own_log() && !draws {
         output::start_trace(cli.verbose);
     }
     let output = Output::new(cli.wants_json());

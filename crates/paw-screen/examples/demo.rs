@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "this is a demo")]
 
 use paw_screen::dashboard::run::{DashboardChannels, run_on_terminal};
-use paw_screen::dashboard::{DashboardHost, DashboardOptions, OperatorAnswer};
+use paw_screen::dashboard::{DashboardHost, DashboardOptions, DashboardRequest};
 use tokio::sync::mpsc;
 
 #[path = "../tests/it/sample.rs"]
@@ -12,10 +12,11 @@ mod sample;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (update, updates) = mpsc::channel(1_024);
-    let (answers, mut answered) = mpsc::channel::<OperatorAnswer>(8);
+    let (requests, mut requested) = mpsc::channel::<DashboardRequest>(8);
     let echo = tokio::spawn(async move {
         let mut seq = 1_000;
-        while let Some(answer) = answered.recv().await {
+        while let Some(request) = requested.recv().await {
+            let DashboardRequest::Answer(answer) = request else { continue };
             seq += 1;
             let now = paw_host::clock::now();
             let answered = sample::answer(seq, now, answer.asker.as_str(), &answer.text, None);
@@ -35,7 +36,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let options = DashboardOptions { host, ..sample::options() };
     let view = sample::session(paw_host::clock::now());
-    run_on_terminal(options, view, DashboardChannels { updates, answers }, std::future::pending()).await?;
+    run_on_terminal(options, view, DashboardChannels { updates, requests }, std::future::pending()).await?;
     echo.abort();
     Ok(())
 }

@@ -30,6 +30,11 @@ impl Text {
         Self(neutral.split_ascii_whitespace().collect::<Vec<_>>().join(" "))
     }
 
+    /// One row of a terminal: the text on one line, with its spaces.
+    pub fn row(raw: &str) -> Self {
+        Self(neutral(raw, ' ').trim_end().to_owned())
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }

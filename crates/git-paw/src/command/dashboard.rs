@@ -1,5 +1,10 @@
 //! `git paw dashboard`, and the dashboard in a session's pane. Both are clients of the session's process.
 
+mod changes;
+mod members;
+mod preview;
+mod requests;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,34 +15,34 @@ use paw_broker::identity::Keyring;
 use paw_broker::{SessionId, log};
 use paw_core::config::PawConfig;
 use paw_core::paths::PawDir;
-use paw_core::{PawError, SessionStatus};
+use paw_core::{AgentId, PawError, SessionStatus};
 use paw_host::clock::Stopwatch;
 use paw_host::git::Repo;
 use paw_host::process::own_program;
-use paw_screen::dashboard::run::{DashboardChannels, run_on_terminal};
+use paw_screen::dashboard::run::{DashboardChannels, DashboardExit, run_on_terminal};
 use paw_screen::dashboard::{DashboardHost, DashboardOptions, Theme};
 use paw_screen::source::{self, LostConnection, RemoteBroker};
 use paw_session::lifecycle::Session;
 use paw_session::lifecycle::process::EnsuredProcess;
-use paw_session::lifecycle::status::members;
 use paw_session::messages;
 use paw_view::{SessionView, ViewEvent};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::context::Context;
+use requests::RequestContext;
 
-/// Watch a running session from any terminal
+/// Watch and steer a running session from any terminal
 ///
-/// Shows agents, conflicts, messages and open questions live. Press `?` for the keys and `q` to close; the session keeps
-/// running.
+/// Shows agents, what waits for you, conflicts and messages live. From here you approve, answer, look at an agent's changes,
+/// go to its pane, verify and merge. Press `?` for the keys and `q` to close; the session keeps running.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  git paw dashboard")]
 pub(crate) struct DashboardArgs {}
 
 /// Capacity of the queue of updates.
 const UPDATES: usize = 1024;
-/// Capacity of the queue of answers.
-const ANSWERS: usize = 16;
+/// Capacity of the queues of requests and answers.
+const REQUESTS: usize = 64;
 
 pub(crate) fn run(context: &Context) -> Result<(), PawError> {
     context.require_user("open the dashboard")?;
@@ -50,7 +55,10 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
         return Err(PawError::SessionError("no broker is running for this repository".to_owned())
             .hint("start one with 'git paw serve'"));
     }
-    show(&repo, session.as_ref(), DashboardHost::Attached, context)
+    while let Some(agent) = show(&repo, session.as_ref(), DashboardHost::Attached, context)? {
+        context.require_session()?.attach_to(&agent)?;
+    }
+    Ok(())
 }
 
 /// The dashboard pane of a session. It closes when the session is paused or stopped.
@@ -68,12 +76,13 @@ pub(crate) fn run_in_session(context: &Context) -> Result<(), PawError> {
     }
 }
 
+/// Shows the dashboard until it is closed. Returns the agent whose pane the user wants to see.
 fn show(
     repo: &Repo,
     session: Option<&Session>,
     host: DashboardHost,
     context: &Context,
-) -> Result<(), PawError> {
+) -> Result<Option<AgentId>, PawError> {
     let config = context.load_config()?.resolve()?;
     let dir = PawDir::of(&repo.common_dir);
     let log = log::open(&dir.log())?;
@@ -86,18 +95,28 @@ fn show(
     let cannot_start = |error| PawError::internal(format!("cannot start the dashboard: {error}"));
     let runtime = runtime.map_err(cannot_start)?;
     let (sender, updates) = mpsc::channel(UPDATES);
-    let (answers, carried) = mpsc::channel(ANSWERS);
+    let (answers, carried) = mpsc::channel(REQUESTS);
+    let (requests, asked) = mpsc::channel(REQUESTS);
+    let program = own_program()?;
     let (end, ended) = oneshot::channel();
     let mut reviver = Reviver {
         session: session.cloned(),
-        program: own_program()?,
+        program: program.clone(),
         end: Some(end).filter(|_| host == DashboardHost::Session),
         started: None,
     };
     source::follow(remote, sender.clone(), move |reason| reviver.on_lost(reason)).map_err(cannot_start)?;
-    runtime.block_on(async {
+    let (dirs, updated) = (context.dirs.clone(), sender.clone());
+    let _watcher = session.and_then(|session| members::watch(session, &dirs, updated.clone()));
+    let (session, asker) = (session.cloned(), client.clone());
+    requests::serve(
+        RequestContext { session, dirs, client: asker, program, updates: updated, answers },
+        asked,
+    )
+    .map_err(cannot_start)?;
+    let exit = runtime.block_on(async {
         tokio::spawn(source::answer(client, carried, sender));
-        let channels = DashboardChannels { updates, answers };
+        let channels = DashboardChannels { updates, requests };
         let ended = async {
             match ended.await {
                 Ok(()) => {}
@@ -107,14 +126,17 @@ fn show(
         run_on_terminal(options(host, &config), view, channels, ended).await
     })?;
     runtime.shutdown_background();
-    Ok(())
+    Ok(match exit {
+        DashboardExit::Attach(agent) => Some(agent),
+        DashboardExit::Closed | DashboardExit::Stopped | DashboardExit::TerminalGone => None,
+    })
 }
 
 /// The session's agents, and its messages so far.
 fn load_view(config: &PawConfig, repo: &Repo, session: Option<&Session>) -> Result<SessionView, PawError> {
     let mut view = empty_view(config);
     if let Some(session) = session {
-        view.apply(ViewEvent::Members(members(&session.receipt)));
+        view.apply(ViewEvent::Snapshot(Box::new(session.snapshot()?)));
     }
     let id = session.map(|session| SessionId::new(&session.receipt.session_id()));
     messages::load(&repo.common_dir, id.as_ref(), &mut view)?;

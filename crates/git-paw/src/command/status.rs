@@ -1,10 +1,12 @@
 //! `git paw status`
 
 use clap::Args;
-use paw_core::{PawError, SessionStatus};
+use paw_core::{PawError, SessionStatus, text};
+use paw_host::clock;
 use paw_screen::text::Text;
 use paw_session::lifecycle::Session;
-use paw_view::{CliState, PromptDelivery, SessionMember, SessionView};
+use paw_supervisor::sweep;
+use paw_view::{AgentView, CliState, PromptDelivery, SessionView};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -25,7 +27,7 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
         return context.output.document(&answer(context)?);
     }
     match find(context)? {
-        Some(session) => show(&session.view()?, context),
+        Some(session) => show(&load_view(&session)?, context),
         None => context.output.say("No session for this repo."),
     }
 }
@@ -33,9 +35,20 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
 /// The answer for programs.
 pub(crate) fn answer(context: &Context) -> Result<Value, PawError> {
     let Some(session) = find(context)? else { return Ok(json!({"session": null})) };
-    let mut view = session.view()?;
+    let mut view = load_view(&session)?;
     session.add_messages(&mut view);
     document(view)
+}
+
+/// The session with the state of its agents. The session's process notes the states at the panes, so nothing else has to be
+/// read; without it, the panes themselves are.
+fn load_view(session: &Session) -> Result<SessionView, PawError> {
+    let view = session.view()?;
+    let has_pane = |agent: &AgentView| agent.member.as_ref().is_some_and(|member| member.pane.is_some());
+    if view.agents.iter().all(|agent| agent.observed.is_some() || !has_pane(agent)) {
+        return Ok(view);
+    }
+    sweep::load_view(session, clock::now())
 }
 
 /// The view with its agents as `worktrees`, the name that scripts use.
@@ -86,35 +99,48 @@ fn show(view: &SessionView, context: &Context) -> Result<(), PawError> {
         say(&format!("broker      {} {process}{remedy}", broker.url.as_deref().unwrap_or("-")))?;
     }
     if let Some(supervisor) = &view.supervisor {
-        let work = work(supervisor.state, &supervisor.prompt);
+        let work = work(supervisor.state, "running", &supervisor.prompt);
         say(&format!("supervisor  {} {work}", supervisor.cli))?;
     }
     say("")?;
-    let rows = view.agents.iter().filter_map(|agent| agent.member.as_ref()).map(row).collect();
-    context.output.table(["BRANCH", "CLI", "AGENT", "WORKTREE", "PATH"], rows)
+    let rows = view.agents.iter().filter_map(row).collect();
+    context.output.table(["BRANCH", "CLI", "AGENT", "WORKTREE", "PATH"], rows)?;
+    let needs = view.needs();
+    if needs.is_empty() {
+        return Ok(());
+    }
+    say("")?;
+    context.output.note(&format!(
+        "{} you (git paw next)",
+        text::plural_irregular(needs.len(), "agent needs", "agents need")
+    ));
+    Ok(())
 }
 
-fn row(agent: &SessionMember) -> [String; 5] {
-    let state = agent.process.unwrap_or(CliState::Absent);
-    let path = agent.worktree_path.as_ref().map(|path| path.display().to_string());
-    [
-        agent.branch.to_string(),
-        agent.cli.clone(),
-        work(state, agent.prompt.as_ref().unwrap_or(&PromptDelivery::Delivered)),
-        agent.worktree.as_ref().map(ToString::to_string).unwrap_or_default(),
+fn row(agent: &AgentView) -> Option<[String; 5]> {
+    let member = agent.member.as_ref()?;
+    let state = member.process.unwrap_or(CliState::Absent);
+    let path = member.worktree_path.as_ref().map(|path| path.display().to_string());
+    let prompt = member.prompt.as_ref().unwrap_or(&PromptDelivery::Delivered);
+    Some([
+        member.branch.to_string(),
+        member.cli.clone(),
+        work(state, agent.status().1, prompt),
+        member.worktree.as_ref().map(ToString::to_string).unwrap_or_default(),
         path.unwrap_or_default(),
-    ]
+    ])
 }
 
-fn work(state: CliState, prompt: &PromptDelivery) -> String {
+/// The state of a CLI in words. `activity` describes a running one.
+fn work(state: CliState, activity: &str, prompt: &PromptDelivery) -> String {
     match (state, prompt) {
-        (CliState::Running, PromptDelivery::Delivered) => "running".to_owned(),
-        (CliState::Running, PromptDelivery::Pending) => "running, prompt pending".to_owned(),
+        (CliState::Running, PromptDelivery::Delivered) => activity.to_owned(),
+        (CliState::Running, PromptDelivery::Pending) => format!("{activity}, prompt pending"),
         (CliState::Running, PromptDelivery::Failed { prompt_problem }) => {
-            format!("running, prompt not delivered: {}", Text::line(prompt_problem))
+            format!("{activity}, prompt not delivered: {}", Text::line(prompt_problem))
         }
         (CliState::Starting, _) => "starting".to_owned(),
-        (CliState::Ended, _) => "ended".to_owned(),
+        (CliState::Ended, _) => "exited".to_owned(),
         (CliState::Absent, _) => "-".to_owned(),
     }
 }

@@ -3,6 +3,7 @@
 //! A [`Prompter`] asks four kinds of question. This module and [`select`] decide what to ask and what the answers mean,
 //! without a terminal. `terminal` implements the prompter for a real terminal.
 
+mod picker;
 pub(crate) mod select;
 pub(crate) mod subtasks;
 mod terminal;

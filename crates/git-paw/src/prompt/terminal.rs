@@ -1,15 +1,15 @@
-//! Questions on the real terminal: pickers that filter while typing, and yes or no.
+//! Questions on the real terminal: pickers that filter while typing, lines of text, and yes or no.
 
-use std::io::{self, IsTerminal as _};
+use std::io::{self, IsTerminal as _, Write as _};
 
-use inquire::validator::Validation;
-use inquire::{Confirm, InquireError, MultiSelect, Select, Text};
-use paw_core::PawError;
+use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::terminal::{self, ClearType};
+use crossterm::{cursor, queue};
+use paw_core::{PawError, text};
+use paw_screen::line_input::LineInput;
 
+use super::picker::{Picker, PromptStep};
 use super::{LineCheck, PromptQuestion, Prompter};
-
-/// Rows shown at once.
-const PAGE: usize = 12;
 
 /// Asks on this process's terminal. Questions go to stderr; stdout is only for results.
 #[derive(Debug, Clone, Copy, Default)]
@@ -26,67 +26,182 @@ impl Prompter for TerminalPrompter {
         rows: &[String],
         start: usize,
     ) -> Result<usize, PawError> {
-        self.require_terminal(question)?;
-        let select = Select::new(question.text, rows.to_vec())
-            .with_starting_cursor(start)
-            .with_page_size(PAGE)
-            .with_help_message("↑↓ to move, enter to choose, type to filter")
-            .raw_prompt();
-        select.map(|picked| picked.index).map_err(|error| prompt_error(error, question))
+        let picked = self.pick(question, Picker::one(question.text, rows, start))?;
+        picked.first().copied().ok_or(PawError::UserCancelled)
     }
 
     fn pick_many(&self, question: &PromptQuestion<'_>, rows: &[String]) -> Result<Vec<usize>, PawError> {
-        self.require_terminal(question)?;
-        let select = MultiSelect::new(question.text, rows.to_vec())
-            .with_page_size(PAGE)
-            .with_keep_filter(false)
-            .with_help_message("↑↓ to move, space to select, → all, ← none, enter when done, type to filter")
-            .raw_prompt();
-        let picked = select.map_err(|error| prompt_error(error, question))?;
-        Ok(picked.into_iter().map(|picked| picked.index).collect())
+        self.pick(question, Picker::many(question.text, rows))
     }
 
     fn confirm(&self, question: &PromptQuestion<'_>, default: bool) -> Result<bool, PawError> {
-        self.require_terminal(question)?;
-        let confirm = Confirm::new(question.text).with_default(default);
-        confirm.prompt().map_err(|error| prompt_error(error, question))
+        let check = |line: &str| yes_or_no(line, default).map(drop).ok_or_else(|| "type y or n".to_owned());
+        let head = format!("{} ({})", question.text, if default { "Y/n" } else { "y/N" });
+        let line = self.line(question, &head, "", "", &check)?;
+        Ok(yes_or_no(&line, default).unwrap_or(default))
     }
 
     fn edit(&self, question: &PromptQuestion<'_>, text: &str) -> Result<String, PawError> {
-        self.require_terminal(question)?;
-        let line = Text::new(question.text).with_initial_value(text).prompt();
-        line.map(|line| line.trim().to_owned()).map_err(|error| prompt_error(error, question))
+        let line = self.line(question, question.text, text, "", &|_| Ok(()))?;
+        Ok(line.trim().to_owned())
     }
 
     fn write(&self, question: &PromptQuestion<'_>, check: LineCheck) -> Result<String, PawError> {
-        self.require_terminal(question)?;
-        let judge = move |line: &str| {
-            Ok(check(line).map_or_else(|why| Validation::Invalid(why.into()), |()| Validation::Valid))
-        };
-        let text = Text::new(question.text).with_validator(judge);
-        let text = text.with_help_message("separated by spaces, such as feat/login fix/logout");
-        text.prompt().map_err(|error| prompt_error(error, question))
+        self.line(question, question.text, "", "separated by spaces, such as feat/login fix/logout", &check)
+    }
+}
+
+fn yes_or_no(line: &str, default: bool) -> Option<bool> {
+    match line.trim().to_lowercase().as_str() {
+        "" => Some(default),
+        "y" | "yes" => Some(true),
+        "n" | "no" => Some(false),
+        _ => None,
     }
 }
 
 impl TerminalPrompter {
-    fn require_terminal(self, question: &PromptQuestion<'_>) -> Result<(), PawError> {
-        if self.is_interactive() { Ok(()) } else { Err(not_a_terminal(question)) }
+    fn pick(self, question: &PromptQuestion<'_>, mut picker: Picker) -> Result<Vec<usize>, PawError> {
+        self.ask(question, |event, width| {
+            let step = match event {
+                Some(Event::Key(key)) => picker.on_key(key),
+                Some(Event::Paste(text)) => {
+                    picker.paste(&text);
+                    PromptStep::Continue
+                }
+                _ => PromptStep::Continue,
+            };
+            match step {
+                PromptStep::Done(chosen) => {
+                    (picker.lines(width), PromptStep::Done((picker.answer(&chosen), chosen)))
+                }
+                PromptStep::Cancel => (picker.lines(width), PromptStep::Cancel),
+                PromptStep::Continue => (picker.lines(width), PromptStep::Continue),
+            }
+        })
     }
+
+    /// Asks for a line that passes `check`. It begins with `start`.
+    fn line(
+        self,
+        question: &PromptQuestion<'_>,
+        head: &str,
+        start: &str,
+        help: &str,
+        check: &dyn Fn(&str) -> Result<(), String>,
+    ) -> Result<String, PawError> {
+        let (mut input, mut problem) = (LineInput::of(start), None);
+        self.ask(question, |event, width| {
+            let step = match event {
+                Some(Event::Key(key)) if is_cancel(key) => PromptStep::Cancel,
+                Some(Event::Key(key)) if key.code == KeyCode::Enter => match check(input.text()) {
+                    Ok(()) => {
+                        let line = input.text().to_owned();
+                        PromptStep::Done((format!("? {head} {line}"), line))
+                    }
+                    Err(why) => {
+                        problem = Some(why);
+                        PromptStep::Continue
+                    }
+                },
+                Some(Event::Key(key)) => {
+                    input.on_key(key);
+                    problem = None;
+                    PromptStep::Continue
+                }
+                Some(Event::Paste(text)) => {
+                    input.insert(&text);
+                    PromptStep::Continue
+                }
+                _ => PromptStep::Continue,
+            };
+            let head = format!("? {head} ");
+            let (seen, column) = input.window(width.saturating_sub(text::width(&head) + 1));
+            let below = problem.as_ref().map_or_else(|| format!("  [{help}]"), |why| format!("  ! {why}"));
+            let below = Some(below).filter(|_| problem.is_some() || !help.is_empty());
+            let column = text::width(&head) + column;
+            ((std::iter::once(format!("{head}{seen}")).chain(below).collect(), column), step)
+        })
+    }
+
+    /// Draws lines and passes on events until there is an answer. The answer comes with the line that remains.
+    fn ask<T>(
+        self,
+        question: &PromptQuestion<'_>,
+        mut on_event: impl FnMut(Option<Event>, usize) -> ((Vec<String>, usize), PromptStep<(String, T)>),
+    ) -> Result<T, PawError> {
+        if !self.is_interactive() {
+            return Err(not_a_terminal(question));
+        }
+        let failed = |error| PawError::internal(format!("cannot ask \"{}\": {error}", question.text));
+        let _raw = RawMode::enter().map_err(failed)?;
+        let mut event = None;
+        loop {
+            let width = usize::from(terminal::size().map_err(failed)?.0);
+            let ((lines, column), step) = on_event(event.take(), width);
+            match step {
+                PromptStep::Continue => draw(&lines, column, width).map_err(failed)?,
+                PromptStep::Cancel => {
+                    leave(&lines[..lines.len().min(1)], width).map_err(failed)?;
+                    return Err(PawError::UserCancelled);
+                }
+                PromptStep::Done((line, answer)) => {
+                    leave(&[line], width).map_err(failed)?;
+                    return Ok(answer);
+                }
+            }
+            let next = event::read().map_err(failed)?;
+            let is_release = matches!(next, Event::Key(key) if key.kind == KeyEventKind::Release);
+            event = Some(next).filter(|_| !is_release);
+        }
+    }
+}
+
+/// Raw mode until it is dropped.
+struct RawMode;
+
+impl RawMode {
+    fn enter() -> io::Result<Self> {
+        terminal::enable_raw_mode()?;
+        Ok(Self)
+    }
+}
+
+impl Drop for RawMode {
+    fn drop(&mut self) {
+        let _ = terminal::disable_raw_mode();
+    }
+}
+
+fn is_cancel(key: KeyEvent) -> bool {
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    key.code == KeyCode::Esc || (control && key.code == KeyCode::Char('c'))
+}
+
+/// Draws the lines below the start of the current one, and returns there, to `column`.
+fn draw(lines: &[String], column: usize, width: usize) -> io::Result<()> {
+    let mut stderr = io::stderr().lock();
+    queue!(stderr, cursor::MoveToColumn(0), terminal::Clear(ClearType::FromCursorDown))?;
+    let shown: Vec<_> = lines.iter().map(|line| text::truncate(line, width.saturating_sub(1))).collect();
+    stderr.write_all(shown.join("\r\n").as_bytes())?;
+    if let Some(above @ 1..) = u16::try_from(shown.len().saturating_sub(1)).ok() {
+        queue!(stderr, cursor::MoveUp(above))?;
+    }
+    queue!(stderr, cursor::MoveToColumn(u16::try_from(column).unwrap_or(u16::MAX)))?;
+    stderr.flush()
+}
+
+/// Replaces the question by the lines that remain.
+fn leave(lines: &[String], width: usize) -> io::Result<()> {
+    draw(lines, 0, width)?;
+    let mut stderr = io::stderr().lock();
+    stderr.write_all(b"\r\n")?;
+    stderr.flush()
 }
 
 fn not_a_terminal(question: &PromptQuestion<'_>) -> PawError {
     let PromptQuestion { text, instead } = question;
     PawError::SessionError(format!("cannot ask \"{text}\": stdin is not a terminal")).hint(*instead)
-}
-
-fn prompt_error(error: InquireError, question: &PromptQuestion<'_>) -> PawError {
-    match error {
-        InquireError::OperationCanceled | InquireError::OperationInterrupted => PawError::UserCancelled,
-        InquireError::NotTTY => not_a_terminal(question),
-        InquireError::IO(error) => PawError::internal(format!("cannot ask \"{}\": {error}", question.text)),
-        other => PawError::internal(format!("cannot ask \"{}\": {other}", question.text)),
-    }
 }
 
 #[cfg(test)]

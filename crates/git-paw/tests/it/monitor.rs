@@ -1,6 +1,7 @@
 //! The session's monitor: hooks, screens, and its reactions to them.
 
 mod codex;
+mod dashboard;
 mod hook;
 mod keys;
 mod sweep;

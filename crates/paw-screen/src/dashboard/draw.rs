@@ -2,17 +2,20 @@
 
 mod agents;
 mod bars;
+pub(super) mod changes;
 mod lists;
 mod messages;
 pub(super) mod overlay;
 mod pen;
+mod preview;
+pub(super) mod prompt;
 
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Modifier;
 
-use super::layout::{Panel, PanelArea};
+use super::layout::{Panel, PanelArea, ScreenLayout};
 use super::state::{DashboardState, Mode};
 use super::theme::Theme;
 use crate::text::wrap;
@@ -31,25 +34,31 @@ pub fn draw(state: &DashboardState, frame: &mut Frame<'_>) {
     }
     let plan = state.plan();
     bars::header(state, plan.header.intersection(screen), buffer);
-    if matches!(state.mode, Mode::Help { .. } | Mode::Detail { .. }) {
-        overlay::draw(state, plan.body.intersection(screen), buffer);
-    } else {
-        for area in &plan.panels {
-            let area = PanelArea {
-                title: area.title.intersection(screen),
-                rows: area.rows.intersection(screen),
-                ..*area
-            };
-            panel(state, area, buffer);
-        }
-        for y in plan.divide.intersection(screen).rows() {
-            Pen::new(buffer, y).put(state.options.theme.bar(), Theme::dim());
-        }
+    let body = plan.body.intersection(screen);
+    match &state.mode {
+        Mode::Prompt(view) => prompt::draw(state, view, body, buffer),
+        Mode::Changes(view) => changes::draw(state, view, body, buffer),
+        mode if mode.covers_panels() => overlay::draw(state, body, buffer),
+        _ => panels(state, &plan, screen, buffer),
     }
     let reply = bars::reply(state, plan.reply.intersection(screen), buffer);
     let footer = bars::footer(state, plan.footer.intersection(screen), buffer);
     if let Some(cursor) = reply.or(footer).filter(|index| screen.contains(*index)) {
         frame.set_cursor_position(cursor);
+    }
+}
+
+fn panels(state: &DashboardState, plan: &ScreenLayout, screen: Rect, buffer: &mut Buffer) {
+    for area in &plan.panels {
+        let area = PanelArea {
+            title: area.title.intersection(screen),
+            rows: area.rows.intersection(screen),
+            ..*area
+        };
+        panel(state, area, buffer);
+    }
+    for y in plan.divide.intersection(screen).rows() {
+        Pen::new(buffer, y).put(state.options.theme.bar(), Theme::dim());
     }
 }
 
@@ -65,9 +74,10 @@ fn hidden(screen: Rect, buffer: &mut Buffer) {
 fn panel(state: &DashboardState, area: PanelArea, buffer: &mut Buffer) {
     match area.panel {
         Panel::Agents => agents::draw(state, area, buffer),
-        Panel::Questions => lists::questions(state, area, buffer),
+        Panel::Needs => lists::needs(state, area, buffer),
         Panel::Conflicts => lists::conflicts(state, area, buffer),
         Panel::Messages => messages::draw(state, area, buffer),
+        Panel::Preview => preview::draw(state, area, buffer),
     }
 }
 
@@ -82,6 +92,18 @@ fn title(state: &DashboardState, panel: Panel, area: Rect, words: &[(String, boo
         pen.put(text, if *strong { theme.title(focused) } else { Theme::dim() });
     }
     pen.put(" ", Theme::dim());
+    pen.fill(theme.rule(), Theme::dim());
+}
+
+/// A title line that fills its area.
+fn heading(state: &DashboardState, text: &str, more: &str, area: Rect, buffer: &mut Buffer) {
+    let theme = state.options.theme;
+    let mut pen = Pen::new(buffer, area);
+    pen.put(theme.marker(), theme.title(true));
+    pen.put(&format!(" {text} "), theme.title(true));
+    if !more.is_empty() {
+        pen.put(&format!("{more} "), Theme::dim());
+    }
     pen.fill(theme.rule(), Theme::dim());
 }
 

@@ -1,16 +1,19 @@
 //! The keys of the dashboard.
 
+mod act;
+mod text;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use paw_core::AgentId;
-use paw_view::{MessageKind, OpenQuestion};
+use paw_view::{MessageKind, NeedKind};
 
 use super::draw::overlay;
+use super::event::{DashboardEffect, DashboardHost};
 use super::filter::{Filter, kind_of_key};
-use super::input::LineInput;
 use super::layout::Panel;
-use super::state::{
-    AnswerDraft, DashboardEffect, DashboardHost, DashboardState, DetailSubject, Mode, OperatorAnswer,
-};
+use super::need::NeedRow;
+use super::scroll::{moved, scrolled};
+use super::state::{DashboardState, DetailSubject, Mode};
+use crate::line_input::LineInput;
 
 impl DashboardState {
     /// Handles a key. Returns whether the screen has changed.
@@ -32,8 +35,15 @@ impl DashboardState {
                 Mode::Hidden => true,
                 Mode::Help { scroll } => self.on_overlay_key(key, scroll, |scroll| Mode::Help { scroll }),
                 Mode::Detail { subject, scroll } => self.on_detail_key(key, &subject, scroll),
+                Mode::Output { title, lines, scroll } => self.on_overlay_key(key, scroll, |scroll| {
+                    Mode::Output { title: title.clone(), lines: lines.clone(), scroll }
+                }),
                 Mode::Search { input, before } => self.on_search_key(key, input, before),
-                Mode::Reply { question, input } => self.on_reply_key(key, question, input, effects),
+                Mode::Reply { question, input } => self.on_reply_key(key, question, input),
+                Mode::Tell { agent, input } => self.on_tell_key(key, agent, input),
+                Mode::Confirm { job } => self.on_confirm_key(key, job),
+                Mode::Prompt(view) => self.on_prompt_key(key, view, effects),
+                Mode::Changes(view) => self.on_changes_key(key, view),
             },
         };
         changed || noticed
@@ -41,7 +51,7 @@ impl DashboardState {
 
     pub(super) fn on_paste(&mut self, raw: &str) -> bool {
         match &mut self.mode {
-            Mode::Reply { input, .. } => input.insert(raw),
+            Mode::Reply { input, .. } | Mode::Tell { input, .. } => input.insert(raw),
             Mode::Search { input, .. } => {
                 input.insert(raw);
                 let text = input.text().to_owned();
@@ -77,23 +87,27 @@ impl DashboardState {
                 let before = self.filter.search().to_owned();
                 self.mode = Mode::Search { input: LineInput::of(&before), before };
             }
-            KeyCode::Char('a') => self.open_filter(),
             KeyCode::Esc => {
                 let open = self.filter.is_open() && !self.message.is_set();
                 self.open_filter();
                 return !open;
             }
             KeyCode::Char('l') => self.show_messages = !self.show_messages,
+            KeyCode::Char('p') => self.wants_preview = Some(!self.shows_preview()),
             KeyCode::Char('o') => return self.filter_by_selected_agent(),
-            KeyCode::Char('r') => return self.reply_to_fitting(),
-            KeyCode::Char('d') => return self.dismiss(),
+            KeyCode::Char('i') => return self.open_details(),
+            KeyCode::Char('n') => self.select_next_need(),
+            KeyCode::Char('a' | 'd') => self.show_prompt(),
+            KeyCode::Char('r') => self.reply_to_fitting(),
+            KeyCode::Char('x') => return self.dismiss(),
+            KeyCode::Char(letter @ ('c' | 't' | 'v' | 'm' | 'P' | 'X')) => self.act(letter),
             KeyCode::Char(digit @ '0'..='9') => {
                 self.filter.toggle(kind_of_key(digit).unwrap_or(MessageKind::Status));
                 self.show_messages = true;
             }
             KeyCode::Tab => self.turn(1),
             KeyCode::BackTab => self.turn(self.panels().len() - 1),
-            KeyCode::Enter => return self.open(),
+            KeyCode::Enter => return self.open(effects),
             _ => return self.move_selection(key.code),
         }
         true
@@ -126,14 +140,16 @@ impl DashboardState {
                 let key = self.agents().get(index).map(|agent| agent.id.clone());
                 self.agent.set(index, key);
             }
-            Panel::Questions => {
-                let key = self.questions().get(index).map(|question| question.seq);
-                self.question.set(index, key);
+            Panel::Needs => {
+                let key = self.needs().get(index).map(NeedRow::key);
+                self.need.set(index, key);
             }
             Panel::Conflicts => {
-                let key = self.view.conflicts.get(index).map(|conflict| conflict.key.clone());
+                let groups = self.view.conflict_groups();
+                let key = groups.get(index).map(|group| group.key().to_owned());
                 self.conflict.set(index, key);
             }
+            Panel::Preview => {}
             Panel::Messages => {
                 let shown = self.shown();
                 let newest = index + 1 >= shown.len();
@@ -143,18 +159,33 @@ impl DashboardState {
         }
     }
 
-    fn open(&mut self) -> bool {
-        let panel = self.focus();
-        let index = self.selected(panel);
-        let subject = match panel {
-            Panel::Agents => self.agents().get(index).map(|agent| DetailSubject::Agent(agent.id.clone())),
-            Panel::Conflicts => {
-                self.view.conflicts.get(index).map(|conflict| DetailSubject::Conflict(conflict.key.clone()))
-            }
+    /// Goes to the selected agent, or opens what is selected.
+    fn open(&mut self, effects: &mut Vec<DashboardEffect>) -> bool {
+        let index = self.selected(self.focus());
+        match self.focus() {
+            Panel::Agents | Panel::Preview => self.jump(effects),
+            Panel::Needs => match self.needs().into_iter().nth(index) {
+                Some(NeedRow { question: Some(question), .. }) => self.reply(question),
+                Some(NeedRow { kind: NeedKind::Approval, agent, .. }) => self.open_prompt(agent),
+                Some(_) => self.jump(effects),
+                None => return false,
+            },
+            Panel::Conflicts | Panel::Messages => return self.open_details(),
+        }
+        true
+    }
+
+    fn open_details(&mut self) -> bool {
+        let index = self.selected(self.focus());
+        let subject = match self.focus() {
+            Panel::Conflicts => self
+                .view
+                .conflict_groups()
+                .get(index)
+                .map(|group| DetailSubject::Conflict(group.key().to_owned())),
             Panel::Messages => self.shown().get(index).map(|message| DetailSubject::Message(message.seq)),
-            Panel::Questions => {
-                let question = self.questions().get(index).copied().cloned();
-                return question.is_some_and(|question| self.reply(question));
+            Panel::Agents | Panel::Needs | Panel::Preview => {
+                self.current_agent().map(|agent| DetailSubject::Agent(agent.id.clone()))
             }
         };
         let Some(subject) = subject else { return false };
@@ -162,71 +193,38 @@ impl DashboardState {
         true
     }
 
+    /// Selects the agent that has waited longest, or the next one after the selected one.
+    fn select_next_need(&mut self) {
+        let needs = self.needs();
+        if needs.is_empty() {
+            self.say("no agent waits for you".to_owned());
+            return;
+        }
+        let next = if self.focus() == Panel::Needs { self.selected(Panel::Needs) + 1 } else { 0 };
+        self.focused = Panel::Needs;
+        self.select(Panel::Needs, next % needs.len());
+    }
+
     fn filter_by_selected_agent(&mut self) -> bool {
-        let selected = match self.focus() {
-            Panel::Agents => self.agents().get(self.selected(Panel::Agents)).map(|agent| agent.id.clone()),
-            Panel::Messages => {
-                self.shown().get(self.selected(Panel::Messages)).map(|message| message.from.clone())
-            }
-            Panel::Questions | Panel::Conflicts => None,
-        };
-        let Some(selected) = selected else { return false };
+        let Some(selected) = self.current_agent().map(|agent| agent.id.clone()) else { return false };
         let again = self.filter.agent() == Some(&selected);
         self.filter.only((!again).then_some(selected));
         self.show_messages = true;
         true
     }
 
-    /// Answers the selected question, else the selected agent's, else the oldest.
-    fn reply_to_fitting(&mut self) -> bool {
-        let index = self.selected(self.focus());
-        let questions = self.questions();
-        let fitting = match self.focus() {
-            Panel::Questions => questions.get(index).copied(),
-            Panel::Agents => self.agents().get(index).and_then(|agent| self.oldest_of(&agent.id)),
-            Panel::Messages => {
-                let seq = self.shown().get(index).map(|message| message.seq);
-                questions.iter().find(|question| Some(question.seq) == seq).copied()
-            }
-            Panel::Conflicts => None,
-        };
-        if let Some(question) = fitting.or(questions.first().copied()).cloned() {
-            return self.reply(question);
-        }
-        self.say("no agent is waiting for an answer".to_owned());
-        true
-    }
-
-    fn oldest_of(&self, asker: &AgentId) -> Option<&OpenQuestion> {
-        self.questions().into_iter().find(|question| question.asker == *asker)
-    }
-
-    fn reply(&mut self, question: OpenQuestion) -> bool {
-        let draft = self.drafts.get(&question.seq).map(|draft| draft.text.as_str());
-        let input = LineInput::of(draft.unwrap_or_default());
-        self.mode = Mode::Reply { question, input };
-        true
-    }
-
-    /// Keeps the text for when the user returns to the question, or if it could not be sent.
-    fn keep_draft(&mut self, question: u64, text: &str, sent: bool) {
-        let is_open = |seq: &u64| self.view.questions.iter().any(|open| open.seq == *seq);
-        self.drafts.retain(|seq, _| is_open(seq));
-        if is_open(&question) {
-            self.drafts.insert(question, AnswerDraft { text: text.to_owned(), sent });
-        }
-    }
-
+    /// Hides a question on this screen.
     fn dismiss(&mut self) -> bool {
-        if self.focus() != Panel::Questions {
-            return false;
+        let index = self.selected(Panel::Needs);
+        let row = self.needs().into_iter().nth(index).filter(|_| self.focus() == Panel::Needs);
+        match row {
+            Some(NeedRow { question: Some(question), .. }) => {
+                self.dismissed.insert(question.seq);
+                self.say(format!("dismissed on this screen; {} was not notified", question.asker));
+            }
+            Some(row) => self.say(format!("{} still waits; only questions can be dismissed", row.agent)),
+            None => return false,
         }
-        let questions = self.questions();
-        let Some(dismissed) = questions.get(self.selected(Panel::Questions)).copied().cloned() else {
-            return false;
-        };
-        self.dismissed.insert(dismissed.seq);
-        self.say(format!("dismissed on this screen; {} was not notified", dismissed.asker));
         true
     }
 
@@ -249,107 +247,8 @@ impl DashboardState {
             return self
                 .on_overlay_key(key, scroll, |scroll| Mode::Detail { subject: subject.clone(), scroll });
         };
-        let about = match subject {
-            DetailSubject::Agent(id) => self.oldest_of(id).cloned(),
-            DetailSubject::Message(seq) => {
-                self.questions().into_iter().find(|open| open.seq == *seq).cloned()
-            }
-            DetailSubject::Conflict(_) => None,
-        };
-        if let Some(question) = about.or_else(|| self.asked_again(subject)) {
-            return self.reply(question);
-        }
         self.mode = Mode::Detail { subject: subject.clone(), scroll };
-        self.say("no open question here".to_owned());
+        self.reply_to(subject);
         true
     }
-
-    /// An answered question can be answered again from its message.
-    fn asked_again(&self, subject: &DetailSubject) -> Option<OpenQuestion> {
-        let DetailSubject::Message(seq) = subject else { return None };
-        let message = self.view.messages.iter().find(|message| message.seq == *seq)?;
-        let is_question = message.kind == MessageKind::Question;
-        is_question.then(|| OpenQuestion {
-            seq: *seq,
-            at: message.at,
-            asker: message.from.clone(),
-            text: message.text.clone(),
-        })
-    }
-
-    fn on_search_key(&mut self, key: KeyEvent, mut input: LineInput, before: String) -> bool {
-        match key.code {
-            KeyCode::Enter => {
-                self.focused = Panel::Messages;
-                true
-            }
-            KeyCode::Esc => {
-                self.filter.search_for(&before);
-                true
-            }
-            _ => {
-                let meant = input.on_key(key);
-                self.filter.search_for(input.text());
-                self.mode = Mode::Search { input, before };
-                meant
-            }
-        }
-    }
-
-    fn on_reply_key(
-        &mut self,
-        key: KeyEvent,
-        question: OpenQuestion,
-        mut input: LineInput,
-        effects: &mut Vec<DashboardEffect>,
-    ) -> bool {
-        match key.code {
-            KeyCode::Esc => {
-                self.keep_draft(question.seq, input.text(), false);
-                true
-            }
-            KeyCode::Enter if input.text().trim().is_empty() => {
-                self.say("the answer is empty; Esc goes back".to_owned());
-                self.mode = Mode::Reply { question, input };
-                true
-            }
-            KeyCode::Enter => {
-                let text = input.text().trim().to_owned();
-                self.keep_draft(question.seq, &text, true);
-                self.say(format!("sending to {} …", question.asker));
-                effects.push(DashboardEffect::Answer(OperatorAnswer {
-                    question: question.seq,
-                    asker: question.asker,
-                    quoted: question.text,
-                    text,
-                }));
-                true
-            }
-            _ => {
-                let meant = input.on_key(key);
-                self.mode = Mode::Reply { question, input };
-                meant
-            }
-        }
-    }
-}
-
-/// The row to which a key moves the selection, or `None` for other keys.
-fn moved(from: usize, rows: usize, page: usize, code: KeyCode) -> Option<usize> {
-    let last = rows.saturating_sub(1);
-    let page = page.max(2) - 1;
-    Some(match code {
-        KeyCode::Up | KeyCode::Char('k') => from.saturating_sub(1),
-        KeyCode::Down | KeyCode::Char('j') => (from + 1).min(last),
-        KeyCode::PageUp => from.saturating_sub(page),
-        KeyCode::PageDown | KeyCode::Char(' ') => (from + page).min(last),
-        KeyCode::Home | KeyCode::Char('g') => 0,
-        KeyCode::End | KeyCode::Char('G') => last,
-        _ => return None,
-    })
-}
-
-fn scrolled(scroll: usize, rows: usize, room: usize, code: KeyCode) -> Option<usize> {
-    let end = rows.saturating_sub(room);
-    moved(scroll.min(end), end + 1, room, code)
 }

@@ -6,9 +6,12 @@ use ratatui::layout::Rect;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Panel {
     Agents,
-    Questions,
+    /// What waits for the user.
+    Needs,
     Conflicts,
     Messages,
+    /// The pane of an agent. It has no selectable rows.
+    Preview,
 }
 
 /// A panel, and how many rows it could fill.
@@ -39,8 +42,13 @@ pub(super) struct ScreenLayout {
     pub(super) footer: Rect,
 }
 
-/// From this size on, the messages have their own column.
+/// From this size on, messages and the pane of an agent have their own column.
 const TWO_COLUMNS: (u16, u16) = (150, 16);
+
+/// Whether a screen has two columns.
+pub(super) fn is_wide((columns, rows): (u16, u16)) -> bool {
+    columns >= TWO_COLUMNS.0 && rows >= TWO_COLUMNS.1
+}
 
 /// Divides the screen. `reply` is the number of lines wanted for writing an answer.
 pub(super) fn plan(screen: Rect, requests: &[PanelRequest], focus: Panel, reply: u16) -> ScreenLayout {
@@ -51,19 +59,44 @@ pub(super) fn plan(screen: Rect, requests: &[PanelRequest], focus: Panel, reply:
     // The answer may shrink the panels, but not hide them while there is room for both.
     let reply_rows = reply.min(rest.height).min((rest.height / 2).max(2));
     let (body, reply) = cut(rest, rest.height - reply_rows.min(rest.height));
-    let is_messages = |request: &&PanelRequest| request.panel == Panel::Messages;
-    let side_by_side = body.width >= TWO_COLUMNS.0 && body.height >= TWO_COLUMNS.1;
-    if side_by_side && requests.iter().any(|request| is_messages(&request)) {
-        let left = Rect { width: body.width * 11 / 20, ..body };
-        let divide = Rect { x: left.right(), width: 1, ..body };
-        let right = Rect { x: divide.right(), width: body.right() - divide.right(), ..body };
-        let others: Vec<_> = requests.iter().filter(|request| !is_messages(request)).copied().collect();
-        let mut panels = column(left, &others, focus);
-        panels.extend(column(right, &[PanelRequest { panel: Panel::Messages, rows: u16::MAX }], focus));
-        return ScreenLayout { header, body, panels, divide, reply, footer };
+    let (beside, others): (Vec<_>, Vec<_>) = requests
+        .iter()
+        .copied()
+        .partition(|request| matches!(request.panel, Panel::Messages | Panel::Preview));
+    let nothing = Rect { width: 0, ..body };
+    if !is_wide((body.width, body.height)) || beside.is_empty() {
+        return ScreenLayout {
+            header,
+            body,
+            panels: column(body, requests, focus),
+            divide: nothing,
+            reply,
+            footer,
+        };
     }
-    let panels = column(body, requests, focus);
-    ScreenLayout { header, body, panels, divide: Rect { width: 0, ..body }, reply, footer }
+    let left = Rect { width: body.width * 11 / 20, ..body };
+    let divide = Rect { x: left.right(), width: 1, ..body };
+    let right = Rect { x: divide.right(), width: body.right() - divide.right(), ..body };
+    let mut panels = column(left, &others, focus);
+    panels.extend(halves(right, &beside));
+    ScreenLayout { header, body, panels, divide, reply, footer }
+}
+
+/// The right column: the pane above the messages, each with half of it.
+fn halves(area: Rect, requests: &[PanelRequest]) -> Vec<PanelArea> {
+    let is_preview = |request: &&PanelRequest| request.panel == Panel::Preview;
+    let rows = if requests.len() > 1 { area.height / 2 } else { area.height };
+    let mut rest = area;
+    let mut areas = Vec::new();
+    let ordered =
+        requests.iter().filter(is_preview).chain(requests.iter().filter(|request| !is_preview(request)));
+    for (index, request) in ordered.enumerate() {
+        let (part, below) = cut(rest, if index + 1 == requests.len() { rest.height } else { rows });
+        let (title, rows) = cut(part, 1);
+        areas.push(PanelArea { panel: request.panel, title, rows });
+        rest = below;
+    }
+    areas
 }
 
 /// The top `rows` of an area, and the rest.
@@ -74,8 +107,7 @@ fn cut(area: Rect, rows: u16) -> (Rect, Rect) {
 
 fn column(area: Rect, requests: &[PanelRequest], focus: Panel) -> Vec<PanelArea> {
     let requests = affordable(area.height, requests, focus);
-    let titles = u16::try_from(requests.len()).unwrap_or(u16::MAX).min(area.height);
-    let rows = share(area.height - titles, &requests, focus);
+    let rows = share(area.height, &requests, focus);
     let mut rest = area;
     let mut areas = Vec::new();
     for (request, rows) in requests.iter().zip(rows) {
@@ -87,11 +119,18 @@ fn column(area: Rect, requests: &[PanelRequest], focus: Panel) -> Vec<PanelArea>
     areas
 }
 
-/// Drops panels, least important first, until the titles leave room for some rows.
-fn affordable(room: u16, requests: &[PanelRequest], focus: Panel) -> Vec<PanelRequest> {
+/// Lines of the agents, with their title, that no other panel may take: half of the column.
+fn reserved_for_agents(height: u16, requests: &[PanelRequest]) -> u16 {
+    let agents = requests.iter().find(|request| request.panel == Panel::Agents);
+    agents.map_or(0, |agents| agents.rows.saturating_add(1).min(height.div_ceil(2)))
+}
+
+/// Drops panels, least important first, until every other one has a title and a row.
+fn affordable(height: u16, requests: &[PanelRequest], focus: Panel) -> Vec<PanelRequest> {
     let mut kept = requests.to_vec();
-    for panel in [Panel::Messages, Panel::Conflicts, Panel::Agents, Panel::Questions] {
-        let enough = kept.len() + 2 <= usize::from(room);
+    for panel in [Panel::Messages, Panel::Conflicts, Panel::Preview, Panel::Agents, Panel::Needs] {
+        let others = kept.iter().filter(|request| request.panel != Panel::Agents).count() * 2;
+        let enough = others + usize::from(reserved_for_agents(height, &kept)) <= usize::from(height);
         if !enough && panel != focus && kept.len() > 1 {
             kept.retain(|request| request.panel != panel);
         }
@@ -99,10 +138,12 @@ fn affordable(room: u16, requests: &[PanelRequest], focus: Panel) -> Vec<PanelRe
     kept
 }
 
-/// Rows for each panel: first a minimum for each, then what each could fill, and the rest for the messages.
-fn share(room: u16, requests: &[PanelRequest], focus: Panel) -> Vec<u16> {
+/// Rows for each panel: half of the column for the agents, a row for every other panel, then what each could fill, and the
+/// rest for the messages.
+fn share(height: u16, requests: &[PanelRequest], focus: Panel) -> Vec<u16> {
+    let titles = u16::try_from(requests.len()).unwrap_or(u16::MAX).min(height);
+    let mut left = height - titles;
     let mut given = vec![0; requests.len()];
-    let mut left = room;
     let mut give = |panel: Panel, upto: u16, keep: u16, left: &mut u16| {
         for (request, given) in requests.iter().zip(&mut given).filter(|(request, _)| request.panel == panel)
         {
@@ -111,20 +152,34 @@ fn share(room: u16, requests: &[PanelRequest], focus: Panel) -> Vec<u16> {
             *left -= more;
         }
     };
-    let order = [Panel::Questions, Panel::Agents, Panel::Conflicts, Panel::Messages];
+    let order = [Panel::Needs, Panel::Agents, Panel::Conflicts, Panel::Preview, Panel::Messages];
+    let others = u16::try_from(requests.iter().filter(|request| request.panel != Panel::Agents).count());
+    let agents = reserved_for_agents(height, requests).saturating_sub(1);
+    give(focus, 1, 0, &mut left);
+    give(Panel::Agents, agents, others.unwrap_or(0).min(left / 2), &mut left);
+    for panel in order {
+        give(panel, 1, 0, &mut left);
+    }
     give(focus, 3, 0, &mut left);
+    give(Panel::Messages, 2, 0, &mut left);
+    give(Panel::Preview, 4, 0, &mut left);
+    // What waits for the user is more important than anything below it.
+    give(Panel::Needs, u16::MAX, left / 4, &mut left);
+    let is_log = |request: &PanelRequest| matches!(request.panel, Panel::Messages | Panel::Preview);
+    let reserved = if !requests.iter().any(is_log) {
+        0
+    } else if is_log(&PanelRequest { panel: focus, rows: 0 }) {
+        left / 2
+    } else {
+        left / 3
+    };
     for panel in order {
-        give(panel, if panel == Panel::Questions || panel == Panel::Conflicts { 1 } else { 2 }, 0, &mut left);
-    }
-    let reserved = if focus == Panel::Messages { room / 2 } else { room / 3 };
-    let reserved =
-        if requests.iter().any(|request| request.panel == Panel::Messages) { reserved.min(left) } else { 0 };
-    if focus != Panel::Messages {
-        give(focus, u16::MAX, reserved, &mut left);
-    }
-    for panel in order {
-        let keep = if panel == Panel::Messages { 0 } else { reserved };
-        give(panel, u16::MAX, keep, &mut left);
+        give(
+            panel,
+            u16::MAX,
+            if matches!(panel, Panel::Messages | Panel::Preview) { 0 } else { reserved },
+            &mut left,
+        );
     }
     given
 }
@@ -136,7 +191,7 @@ mod tests {
     use super::*;
 
     fn requests(rows: [u16; 4]) -> Vec<PanelRequest> {
-        let panels = [Panel::Agents, Panel::Questions, Panel::Conflicts, Panel::Messages];
+        let panels = [Panel::Agents, Panel::Needs, Panel::Conflicts, Panel::Messages];
         let requests = panels.into_iter().zip(rows).map(|(panel, rows)| PanelRequest { panel, rows });
         requests.filter(|request| request.rows > 0).collect()
     }
@@ -146,12 +201,19 @@ mod tests {
     }
 
     #[test]
-    fn a_small_screen_shows_something_of_every_panel() {
+    fn a_small_screen_shows_agents_and_what_waits_for_the_user() {
         let plan = plan(Rect::new(0, 0, 60, 12), &requests([6, 1, 1, 500]), Panel::Agents, 0);
-        assert_eq!(
-            heights(&plan),
-            [(Panel::Agents, 3), (Panel::Questions, 1), (Panel::Conflicts, 1), (Panel::Messages, 1)]
-        );
+        assert_eq!(heights(&plan), [(Panel::Agents, 5), (Panel::Needs, 1), (Panel::Conflicts, 1)]);
+    }
+
+    #[test]
+    fn agents_keep_half_of_the_screen_beside_any_number_of_conflicts() {
+        for (columns, rows) in [(80, 24), (120, 40), (200, 50)] {
+            let plan = plan(Rect::new(0, 0, columns, rows), &requests([26, 25, 66, 500]), Panel::Agents, 0);
+            let agents = plan.panels[0];
+            assert_eq!(agents.panel, Panel::Agents);
+            assert!((agents.rows.height + 1) * 2 >= plan.body.height, "{columns}x{rows}: {plan:?}");
+        }
     }
 
     #[test]
@@ -169,7 +231,7 @@ mod tests {
 
     #[test]
     fn writing_an_answer_keeps_the_panels_visible() {
-        let plan = plan(Rect::new(0, 0, 60, 12), &requests([6, 1, 0, 500]), Panel::Questions, 4);
+        let plan = plan(Rect::new(0, 0, 60, 12), &requests([6, 1, 0, 500]), Panel::Needs, 4);
         assert_eq!((plan.reply.height, plan.body.height), (4, 6));
     }
 
@@ -185,13 +247,15 @@ mod tests {
         #[test]
         fn areas_are_inside_the_screen_and_do_not_overlap(
             width in 1_u16..250, height in 1_u16..80, rows in [0_u16..40, 0_u16..9, 0_u16..9, 0_u16..600],
-            focus in 0_usize..4, reply in 0_u16..6,
+            focus in 0_usize..4, reply in 0_u16..6, preview in any::<bool>(),
         ) {
             let screen = Rect::new(0, 0, width, height);
             let mut rows = rows;
             rows[0] += 1;
-            let focus = [Panel::Agents, Panel::Questions, Panel::Conflicts, Panel::Messages][focus];
-            let plan = plan(screen, &requests(rows), focus, reply);
+            let focus = [Panel::Agents, Panel::Needs, Panel::Conflicts, Panel::Messages][focus];
+            let mut requests = requests(rows);
+            requests.extend(preview.then_some(PanelRequest { panel: Panel::Preview, rows: 16 }));
+            let plan = plan(screen, &requests, focus, reply);
             let mut parts = vec![plan.header, plan.divide, plan.reply, plan.footer];
             parts.extend(plan.panels.iter().flat_map(|area| [area.title, area.rows]));
             for (index, part) in parts.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The event loop of the dashboard: terminal, updates and answers.
+//! The event loop of the dashboard: terminal, updates and requests.
 //!
 //! It sleeps until an event arrives or an age on the screen changes, and draws only then.
 
@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crossterm::event::Event as TerminalEvent;
 use jiff::Timestamp;
+use paw_core::AgentId;
 use paw_host::signals::wait_for_shutdown;
 use paw_view::SessionView;
 use ratatui::Terminal;
@@ -16,7 +17,8 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_stream::{Stream, StreamExt as _};
 
 use super::{
-    DashboardEffect, DashboardEvent, DashboardOptions, DashboardState, DashboardUpdate, OperatorAnswer, draw,
+    DashboardEffect, DashboardEvent, DashboardOptions, DashboardRequest, DashboardState, DashboardUpdate,
+    draw,
 };
 use crate::terminal::{RawTerminal, TerminalError};
 use crate::terminal_input::TerminalInput;
@@ -27,7 +29,7 @@ const FRAME: Duration = Duration::from_millis(33);
 const BATCH: usize = 256;
 
 /// Why the dashboard closed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DashboardExit {
     /// The user closed it.
     Closed,
@@ -35,13 +37,15 @@ pub enum DashboardExit {
     Stopped,
     /// The terminal was closed.
     TerminalGone,
+    /// The user wants to see this agent's pane.
+    Attach(AgentId),
 }
 
 /// The channels of the dashboard.
 #[derive(Debug)]
 pub struct DashboardChannels {
     pub updates: mpsc::Receiver<DashboardUpdate>,
-    pub answers: mpsc::Sender<OperatorAnswer>,
+    pub requests: mpsc::Sender<DashboardRequest>,
 }
 
 /// Shows the dashboard on the user's terminal until the user closes it, the terminal is closed, a signal asks the process
@@ -83,7 +87,8 @@ where
     tokio::pin!(stop);
     let mut updates_open = true;
     let mut batch = Vec::with_capacity(BATCH);
-    let mut events = Vec::new();
+    // The first event lets the state ask for what it shows.
+    let mut events = vec![DashboardEvent::Wake];
     let mut due = Some(Instant::now());
     let mut drawn_at = Instant::now();
     loop {
@@ -111,9 +116,10 @@ where
                 match effect {
                     DashboardEffect::Redraw => due = due.or(Some(drawn_at + FRAME)),
                     DashboardEffect::Repaint => terminal.clear()?,
-                    DashboardEffect::Answer(answer) => {
-                        hand_over(&channels.answers, answer, &mut state, clock());
+                    DashboardEffect::Request(request) => {
+                        hand_over(&channels.requests, request, &mut state, clock());
                     }
+                    DashboardEffect::Attach(agent) => return Ok(DashboardExit::Attach(agent)),
                     DashboardEffect::Quit => return Ok(DashboardExit::Closed),
                 }
             }
@@ -123,16 +129,20 @@ where
 
 /// Never waits: a slow receiver must not freeze the screen.
 fn hand_over(
-    answers: &mpsc::Sender<OperatorAnswer>,
-    answer: OperatorAnswer,
+    requests: &mpsc::Sender<DashboardRequest>,
+    request: DashboardRequest,
     state: &mut DashboardState,
     now: Timestamp,
 ) {
-    if let Err(error) = answers.try_send(answer) {
-        let reason = error.to_string();
-        let (mpsc::error::TrySendError::Full(answer) | mpsc::error::TrySendError::Closed(answer)) = error;
-        let failed =
-            DashboardUpdate::AnswerFailed { question: answer.question, reason: reason.as_str().into() };
+    if let Err(error) = requests.try_send(request) {
+        let reason = error.to_string().as_str().into();
+        let (mpsc::error::TrySendError::Full(request) | mpsc::error::TrySendError::Closed(request)) = error;
+        let failed = match request {
+            DashboardRequest::Answer(answer) => {
+                DashboardUpdate::AnswerFailed { question: answer.question, reason }
+            }
+            _ => DashboardUpdate::Failed(reason),
+        };
         state.on_event(DashboardEvent::Update(failed), now);
     }
 }

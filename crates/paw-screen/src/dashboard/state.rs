@@ -2,107 +2,80 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crossterm::event::KeyEvent;
-use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use paw_core::AgentId;
-use paw_view::{AgentView, MessageView, OpenQuestion, SessionView, ViewEvent};
+use paw_view::{AgentView, MessageView, OpenQuestion, SessionView};
 use ratatui::layout::Rect;
 
+use super::changes::ChangesView;
+use super::event::{
+    AgentAction, AgentJob, DashboardEffect, DashboardEvent, DashboardOptions, DashboardRequest,
+};
 use super::filter::Filter;
-use super::input::LineInput;
 use super::layout::{self, Panel, PanelArea, PanelRequest, ScreenLayout};
+use super::need::{NeedKey, NeedRow};
+use super::prompt_view::PromptView;
 use super::selection::{Selection, first_row};
-use super::theme::Theme;
 use crate::age;
+use crate::line_input::LineInput;
 use crate::text::{Text, wrap};
 
-/// An input of the dashboard.
-#[derive(Debug, Clone, PartialEq)]
-pub enum DashboardEvent {
-    Key(KeyEvent),
-    Paste(String),
-    Resize {
-        columns: u16,
-        rows: u16,
-    },
-    Update(DashboardUpdate),
-    /// The time of [`DashboardState::next_wake`] has come.
-    Wake,
-}
-
-/// An event that did not come from the terminal.
-#[derive(Debug, Clone, PartialEq)]
-pub enum DashboardUpdate {
-    View(ViewEvent),
-    /// An answer could not be sent, so its question is still open.
-    AnswerFailed {
-        question: u64,
-        reason: Text,
-    },
-    /// The connection to the broker is disconnected, and why.
-    Disconnected(Text),
-    /// The broker is connected again.
-    Connected,
-}
-
-/// An output of the dashboard.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DashboardEffect {
-    /// The screen has changed.
-    Redraw,
-    /// Clear the terminal and draw every cell, because other output may have overwritten it.
-    Repaint,
-    /// Publish an answer.
-    Answer(OperatorAnswer),
-    /// Close the dashboard.
-    Quit,
-}
-
-/// The user's answer to a question.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OperatorAnswer {
-    /// The sequence number of the question.
-    pub question: u64,
-    pub asker: AgentId,
-    /// The text of the question.
-    pub quoted: String,
-    pub text: String,
-}
+/// Rows of a pane shown below the other panels.
+const PREVIEW_ROWS: usize = 16;
 
 /// The shortest time between two changes of ages in minutes.
 const MINUTES_TOGETHER: SignedDuration = SignedDuration::from_secs(10);
-
-/// Where the dashboard is shown, which decides what `q` does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DashboardHost {
-    /// In a pane of the session: `q` only hides the view, so that no pane moves.
-    Session,
-    /// In another terminal: `q` closes it.
-    Attached,
-}
-
-#[derive(Debug, Clone)]
-pub struct DashboardOptions {
-    pub host: DashboardHost,
-    pub theme: Theme,
-    /// Whether the messages are visible from the start.
-    pub show_messages: bool,
-    /// The most lines for messages below the other panels. In their own column they use all lines.
-    pub message_lines: u16,
-    /// The time zone for displayed times.
-    pub zone: TimeZone,
-}
 
 /// What the dashboard shows and how it handles keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Mode {
     Browse,
     Hidden,
-    Help { scroll: usize },
-    Detail { subject: DetailSubject, scroll: usize },
-    Search { input: LineInput, before: String },
-    Reply { question: OpenQuestion, input: LineInput },
+    Help {
+        scroll: usize,
+    },
+    Detail {
+        subject: DetailSubject,
+        scroll: usize,
+    },
+    Search {
+        input: LineInput,
+        before: String,
+    },
+    Reply {
+        question: OpenQuestion,
+        input: LineInput,
+    },
+    Tell {
+        agent: AgentId,
+        input: LineInput,
+    },
+    /// Asks before something is run.
+    Confirm {
+        job: AgentJob,
+    },
+    Prompt(PromptView),
+    Changes(ChangesView),
+    /// The output of a command.
+    Output {
+        title: String,
+        lines: Vec<String>,
+        scroll: usize,
+    },
+}
+
+impl Mode {
+    /// Whether the panels are hidden.
+    pub(super) fn covers_panels(&self) -> bool {
+        matches!(
+            self,
+            Self::Help { .. }
+                | Self::Detail { .. }
+                | Self::Prompt(_)
+                | Self::Changes(_)
+                | Self::Output { .. }
+        )
+    }
 }
 
 /// The subject of the detail view.
@@ -134,6 +107,8 @@ pub struct DashboardState {
     pub(super) size: (u16, u16),
     /// The time for which ages are displayed.
     pub(super) now: Timestamp,
+    /// The time of the latest event.
+    pub(super) clock: Timestamp,
     pub(super) view: SessionView,
     pub(super) disconnected: Option<Text>,
     /// By the sequence number of the question.
@@ -145,11 +120,19 @@ pub struct DashboardState {
     pub(super) focused: Panel,
     pub(super) agent: Selection<AgentId>,
     pub(super) conflict: Selection<String>,
-    pub(super) question: Selection<u64>,
+    pub(super) need: Selection<NeedKey>,
     /// If nothing is selected, the newest message stays visible.
     pub(super) message: Selection<u64>,
     pub(super) mode: Mode,
     pub(super) notice: Option<Notice>,
+    /// Whether the selected agent's pane is shown; unset until the user decides.
+    pub(super) wants_preview: Option<bool>,
+    /// The agent whose pane was asked for, and its rows.
+    pub(super) preview: Option<(AgentId, Vec<String>)>,
+    /// The running commands, with the last line of each.
+    pub(super) jobs: Vec<(AgentJob, String)>,
+    /// Requests that follow from updates.
+    pub(super) requests: Vec<DashboardRequest>,
 }
 
 impl DashboardState {
@@ -163,6 +146,7 @@ impl DashboardState {
         Self {
             size: (columns, rows),
             now,
+            clock: now,
             view,
             disconnected: None,
             drafts: BTreeMap::new(),
@@ -172,16 +156,21 @@ impl DashboardState {
             focused: Panel::Agents,
             agent: Selection::default(),
             conflict: Selection::default(),
-            question: Selection::default(),
+            need: Selection::default(),
             message: Selection::default(),
             mode: Mode::Browse,
             notice: None,
+            wants_preview: None,
+            preview: None,
+            jobs: Vec::new(),
+            requests: Vec::new(),
             options,
         }
     }
 
     /// Applies an event and returns its effects. No effects means that the screen is up to date.
     pub fn on_event(&mut self, event: DashboardEvent, now: Timestamp) -> Vec<DashboardEffect> {
+        self.clock = now;
         let mut effects = Vec::new();
         let changed = match event {
             DashboardEvent::Key(key) => self.on_key(key, &mut effects),
@@ -193,6 +182,8 @@ impl DashboardState {
             DashboardEvent::Update(update) => self.on_update(update) && self.mode != Mode::Hidden,
             DashboardEvent::Wake => false,
         };
+        let changed = self.follow_preview() || changed;
+        effects.extend(self.requests.drain(..).map(DashboardEffect::Request));
         if changed || self.next_wake().is_some_and(|wake| wake <= now) {
             self.now = now;
             effects.push(DashboardEffect::Redraw);
@@ -202,7 +193,7 @@ impl DashboardState {
 
     /// When a visible age changes next.
     pub fn next_wake(&self) -> Option<Timestamp> {
-        if matches!(self.mode, Mode::Hidden | Mode::Help { .. } | Mode::Detail { .. }) {
+        if self.mode == Mode::Hidden || self.mode.covers_panels() {
             return None;
         }
         let plan = self.plan();
@@ -216,18 +207,19 @@ impl DashboardState {
                 Panel::Agents => {
                     let agents = self.agents();
                     let seen = seen(agents.len(), self.selected(Panel::Agents));
-                    agents[seen].iter().filter_map(|agent| agent.last_seen()).collect()
+                    agents[seen].iter().filter_map(|agent| agent.since()).collect()
                 }
-                Panel::Questions => {
-                    let questions = self.questions();
-                    let seen = seen(questions.len(), self.selected(Panel::Questions));
-                    questions[seen].iter().map(|question| question.at).collect()
+                Panel::Needs => {
+                    let needs = self.needs();
+                    let seen = seen(needs.len(), self.selected(Panel::Needs));
+                    needs[seen].iter().filter_map(|need| need.since).collect()
                 }
                 Panel::Conflicts => {
-                    let seen = seen(self.view.conflicts.len(), self.selected(Panel::Conflicts));
-                    self.view.conflicts[seen].iter().map(|conflict| conflict.since).collect()
+                    let groups = self.view.conflict_groups();
+                    let seen = seen(groups.len(), self.selected(Panel::Conflicts));
+                    groups[seen].iter().map(|group| group.since).collect()
                 }
-                Panel::Messages => Vec::new(),
+                Panel::Messages | Panel::Preview => Vec::new(),
             }
         });
         let ages: Vec<Timestamp> = ages.collect();
@@ -243,58 +235,39 @@ impl DashboardState {
         self.mode == Mode::Hidden
     }
 
-    fn on_update(&mut self, update: DashboardUpdate) -> bool {
-        match update {
-            DashboardUpdate::View(event) => {
-                let changes = self.view.apply(event);
-                for question in &changes.settled {
-                    self.on_settled(question);
-                }
-                changes.changed
-            }
-            DashboardUpdate::AnswerFailed { question, reason } => {
-                if let Some(draft) = self.drafts.get_mut(&question) {
-                    draft.sent = false;
-                }
-                self.alarm(format!("answer not sent: {reason}"));
-                true
-            }
-            DashboardUpdate::Disconnected(reason) => {
-                let before = self.disconnected.replace(reason);
-                before != self.disconnected
-            }
-            DashboardUpdate::Connected => self.disconnected.take().is_some(),
+    /// Large screens show the pane of the selected agent unless the user hides it.
+    pub(super) fn shows_preview(&self) -> bool {
+        self.wants_preview.unwrap_or(layout::is_wide(self.size))
+    }
+
+    /// The agent that keys act on: the selected one, or the one that the selected row is about.
+    pub(super) fn current_agent(&self) -> Option<&AgentView> {
+        let index = self.selected(self.focus());
+        let id = match self.focus() {
+            Panel::Needs => self.needs().get(index).map(|need| need.agent.clone()),
+            Panel::Messages => self.shown().get(index).map(|message| message.from.clone()),
+            Panel::Conflicts => self
+                .view
+                .conflict_groups()
+                .get(index)
+                .and_then(|group| group.agents.first().copied())
+                .cloned(),
+            Panel::Agents | Panel::Preview => None,
+        };
+        match id {
+            Some(id) => self.view.find(&id),
+            None => self.agents().get(self.selected(Panel::Agents)).copied(),
         }
     }
 
-    fn on_settled(&mut self, settled: &OpenQuestion) {
-        let asker = &settled.asker;
-        self.dismissed.remove(&settled.seq);
-        if self.drafts.remove(&settled.seq).is_some_and(|draft| draft.sent) {
-            self.say(format!("answered {asker}"));
-        } else if matches!(&self.mode, Mode::Reply { question, .. } if question.seq == settled.seq) {
-            self.say(format!("{asker} was answered elsewhere; Enter sends your answer too, Esc discards it"));
-        }
-    }
-
-    /// The listed agents: the supervisor first, then by name.
+    /// The listed agents: those that wait for the user first, the longest waiting at the top; then the supervisor and the
+    /// others by name.
     pub(super) fn agents(&self) -> Vec<&AgentView> {
+        let needs = self.view.needs();
+        let place = |agent: &AgentView| needs.iter().position(|need| need.agent_id == agent.id);
         let mut agents: Vec<_> = self.view.listed().collect();
-        agents.sort_by_key(|agent| (!agent.is_supervisor(), &agent.id));
+        agents.sort_by_key(|agent| (place(agent).unwrap_or(usize::MAX), !agent.is_supervisor(), &agent.id));
         agents
-    }
-
-    /// The open questions that were not dismissed, oldest first.
-    pub(super) fn questions(&self) -> Vec<&OpenQuestion> {
-        self.view.questions.iter().filter(|question| !self.dismissed.contains(&question.seq)).collect()
-    }
-
-    pub(super) fn say(&mut self, text: String) {
-        self.notice = Some(Notice { text, alarming: false });
-    }
-
-    pub(super) fn alarm(&mut self, text: String) {
-        self.notice = Some(Notice { text, alarming: true });
     }
 
     /// The messages that match the filter, oldest first.
@@ -302,10 +275,10 @@ impl DashboardState {
         self.view.messages.iter().filter(|message| self.filter.shows(message)).collect()
     }
 
-    /// The visible panels, in order.
+    /// The panels with selectable rows, in order.
     pub(super) fn panels(&self) -> Vec<Panel> {
         let mut panels = vec![Panel::Agents];
-        panels.extend((!self.questions().is_empty()).then_some(Panel::Questions));
+        panels.extend((!self.needs().is_empty()).then_some(Panel::Needs));
         panels.extend((!self.view.conflicts.is_empty()).then_some(Panel::Conflicts));
         panels.extend(self.show_messages.then_some(Panel::Messages));
         panels
@@ -319,9 +292,10 @@ impl DashboardState {
     pub(super) fn count(&self, panel: Panel) -> usize {
         match panel {
             Panel::Agents => self.agents().len(),
-            Panel::Questions => self.questions().len(),
-            Panel::Conflicts => self.view.conflicts.len(),
+            Panel::Needs => self.needs().len(),
+            Panel::Conflicts => self.view.conflict_groups().len(),
             Panel::Messages => self.shown().len(),
+            Panel::Preview => 0,
         }
     }
 
@@ -329,10 +303,12 @@ impl DashboardState {
     pub(super) fn selected(&self, panel: Panel) -> usize {
         match panel {
             Panel::Agents => self.agent.index(self.agents().iter().map(|agent| agent.id.clone())),
-            Panel::Questions => self.question.index(self.questions().iter().map(|question| question.seq)),
+            Panel::Needs => self.need.index(self.needs().iter().map(NeedRow::key)),
             Panel::Conflicts => {
-                self.conflict.index(self.view.conflicts.iter().map(|conflict| conflict.key.clone()))
+                let groups = self.view.conflict_groups();
+                self.conflict.index(groups.iter().map(|group| group.key().to_owned()))
             }
+            Panel::Preview => 0,
             Panel::Messages => {
                 let shown = self.shown();
                 let newest = shown.len().saturating_sub(1);
@@ -351,12 +327,18 @@ impl DashboardState {
         let rows = |panel| match panel {
             // One more for the column names, or for the text that there are no agents.
             Panel::Agents => self.agents().len() + 1,
-            Panel::Questions => self.questions().len(),
-            Panel::Conflicts => self.view.conflicts.len(),
+            Panel::Needs => self.needs().len(),
+            Panel::Conflicts => self.view.conflict_groups().len(),
             Panel::Messages => usize::from(self.options.message_lines.max(1)),
+            Panel::Preview => PREVIEW_ROWS,
         };
         let request = |panel| PanelRequest { panel, rows: u16::try_from(rows(panel)).unwrap_or(u16::MAX) };
-        let requests: Vec<_> = self.panels().into_iter().map(request).collect();
+        let preview = self.shows_preview().then_some(Panel::Preview);
+        // In one column, the pane takes the place of the messages.
+        let replaced = preview.filter(|_| !layout::is_wide(self.size) && self.focus() != Panel::Messages);
+        let is_shown = |panel: &Panel| replaced.is_none() || *panel != Panel::Messages;
+        let requests: Vec<_> =
+            self.panels().into_iter().filter(is_shown).chain(preview).map(request).collect();
         layout::plan(screen, &requests, self.focus(), self.reply_rows())
     }
 
@@ -377,16 +359,35 @@ impl DashboardState {
         let taken = match area.panel {
             Panel::Agents => self.names_columns(height),
             Panel::Messages => Self::names_kinds(height),
-            Panel::Questions | Panel::Conflicts => false,
+            Panel::Needs | Panel::Conflicts | Panel::Preview => false,
         };
         usize::from(height.saturating_sub(u16::from(taken)))
     }
 
-    /// Lines for writing an answer: a title, the question and the input.
+    /// Lines at the bottom for writing a text or for a question to the user: a title, a text and the input.
     fn reply_rows(&self) -> u16 {
-        let Mode::Reply { question, .. } = &self.mode else { return 0 };
-        let asked = Text::line(&question.text);
-        let lines = wrap(asked.as_str(), usize::from(self.size.0.saturating_sub(2))).len();
+        let text = match &self.mode {
+            Mode::Reply { question, .. } => Text::line(&question.text).to_string(),
+            Mode::Tell { .. } => String::new(),
+            Mode::Confirm { job } => consequence(job).to_owned(),
+            _ => return 0,
+        };
+        let lines = wrap(&text, usize::from(self.size.0.saturating_sub(2)));
+        let lines = lines.iter().filter(|line| !line.is_empty()).count();
         u16::try_from(lines.min(6)).unwrap_or(6) + 2
+    }
+}
+
+/// What happens if the user confirms.
+pub(super) fn consequence(job: &AgentJob) -> &'static str {
+    match job.action {
+        AgentAction::Merge => "All gates run on the branch; main moves only if they pass.",
+        AgentAction::Pause => {
+            "The broker stops, and everyone is detached. The agents keep running; git paw start resumes the session."
+        }
+        AgentAction::Remove => {
+            "Ends its CLI, closes its pane and removes its worktree. The branch stays. Refused if changes are not committed."
+        }
+        AgentAction::Verify | AgentAction::Tell(_) => "",
     }
 }

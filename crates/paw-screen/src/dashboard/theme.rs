@@ -1,6 +1,6 @@
 //! Symbols and colours. Every colour comes with a word or a symbol, so the screen is readable without colours.
 
-use paw_view::{ConflictKind, MessageKind, StatusCategory};
+use paw_view::{ConflictKind, MessageKind, NeedKind, StatusCategory};
 use ratatui::style::{Color, Modifier, Style};
 
 /// What the terminal can show.
@@ -104,6 +104,38 @@ impl Theme {
             ConflictKind::Clash | ConflictKind::Trespass => self.alarm(),
             ConflictKind::Planned | ConflictKind::Shared => self.paint(Color::Yellow),
             ConflictKind::Additive => Self::dim(),
+        }
+    }
+
+    pub(super) fn success(self) -> Style {
+        self.paint(Color::Green)
+    }
+
+    pub(super) fn removed(self) -> Style {
+        self.paint(Color::Red)
+    }
+
+    pub(super) fn hunk(self) -> Style {
+        self.paint(Color::Cyan)
+    }
+
+    /// The letter of a changed file.
+    pub(super) fn change(self, kind: char) -> Style {
+        match kind {
+            'A' => self.success(),
+            'D' => self.removed(),
+            'R' => self.paint(Color::Magenta),
+            _ => self.paint(Color::Yellow),
+        }
+    }
+
+    pub(super) fn need(self, kind: NeedKind) -> (&'static str, Style) {
+        match kind {
+            NeedKind::Approval => ("!", self.alarm()),
+            NeedKind::Answer => ("?", self.attention()),
+            NeedKind::Input => (self.pick("›", ">"), self.attention()),
+            NeedKind::Prompt | NeedKind::Exited => (self.pick("✗", "x"), self.alarm()),
+            NeedKind::RateLimit => (self.pick("…", "."), Self::dim()),
         }
     }
 

@@ -5,7 +5,7 @@ use std::io;
 use crossterm::event::{Event as TerminalEvent, KeyCode, KeyEvent};
 use jiff::SignedDuration;
 use paw_screen::dashboard::run::{DashboardChannels, DashboardExit, run};
-use paw_screen::dashboard::{DashboardEvent, DashboardState};
+use paw_screen::dashboard::{DashboardEvent, DashboardRequest, DashboardState};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use tokio::sync::mpsc;
@@ -61,7 +61,7 @@ async fn run_draws_updates_sends_answers_and_closes() {
     };
     let state = DashboardState::new(options, sample::session(now()), 100, 30, now());
     let (_update, updates) = mpsc::channel(64);
-    let (answers, mut answered) = mpsc::channel(1);
+    let (requests, mut requested) = mpsc::channel(4);
     let (key, keys) = mpsc::channel::<io::Result<TerminalEvent>>(64);
     let person = tokio::spawn(async move {
         // Keys come after the session was drawn.
@@ -76,12 +76,13 @@ async fn run_draws_updates_sends_answers_and_closes() {
     });
     let keys = ReceiverStream::new(keys).fuse();
     let end =
-        run(&mut terminal, state, keys, DashboardChannels { updates, answers }, std::future::pending(), now)
+        run(&mut terminal, state, keys, DashboardChannels { updates, requests }, std::future::pending(), now)
             .await
             .unwrap();
     person.abort();
     assert_eq!(end, DashboardExit::Closed);
-    assert_eq!(answered.recv().await.unwrap().text, "ok");
+    let asked = requested.recv().await.unwrap();
+    assert!(matches!(&asked, DashboardRequest::Answer(answer) if answer.text == "ok"), "{asked:?}");
     let text: String =
         terminal.backend().buffer().content().iter().map(ratatui::buffer::Cell::symbol).collect();
     assert!(text.contains("feat-search") && text.contains("sending to feat-auth"));
@@ -92,7 +93,7 @@ async fn run_stops_during_a_flood_of_updates() {
     let mut terminal = Terminal::new(TestBackend::new(60, 12)).unwrap();
     let state = DashboardState::new(sample::options(), sample::empty(), 60, 12, now());
     let (update, updates) = mpsc::channel(64);
-    let (answers, _answered) = mpsc::channel(1);
+    let (requests, _requested) = mpsc::channel(1);
     let (_key, keys) = mpsc::channel::<io::Result<TerminalEvent>>(1);
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     tokio::spawn(async move {
@@ -108,7 +109,7 @@ async fn run_stops_during_a_flood_of_updates() {
     };
     let keys = ReceiverStream::new(keys);
     let end =
-        run(&mut terminal, state, keys, DashboardChannels { updates, answers }, stop, now).await.unwrap();
+        run(&mut terminal, state, keys, DashboardChannels { updates, requests }, stop, now).await.unwrap();
     assert_eq!(end, DashboardExit::Stopped);
     let text: String =
         terminal.backend().buffer().content().iter().map(ratatui::buffer::Cell::symbol).collect();
@@ -120,10 +121,10 @@ async fn run_ends_when_the_terminal_is_closed() {
     let mut terminal = Terminal::new(TestBackend::new(60, 12)).unwrap();
     let state = DashboardState::new(sample::options(), sample::empty(), 60, 12, now());
     let (_update, updates) = mpsc::channel(1);
-    let (answers, _answered) = mpsc::channel(1);
+    let (requests, _requested) = mpsc::channel(1);
     let keys = tokio_stream::iter([Err(io::Error::other("gone"))]);
     let end =
-        run(&mut terminal, state, keys, DashboardChannels { updates, answers }, std::future::pending(), now)
+        run(&mut terminal, state, keys, DashboardChannels { updates, requests }, std::future::pending(), now)
             .await
             .unwrap();
     assert_eq!(end, DashboardExit::TerminalGone);

@@ -4,7 +4,9 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use paw_broker::message::{self as say, Message};
 use paw_broker::watch;
 use paw_core::BranchName;
-use paw_screen::dashboard::{DashboardEvent, DashboardUpdate};
+use paw_screen::dashboard::{
+    AgentAction, AgentJob, ChangedFile, DashboardEvent, DashboardUpdate, ShownPrompt, WorkChanges,
+};
 use paw_screen::text::Text;
 use paw_view::{
     BrokerView, ConflictKind, ConflictView, MessageKind, MessageView, OpenQuestion, SessionFacts,
@@ -82,7 +84,7 @@ fn hostile_texts_do_not_break_the_screen() {
         let mut dashboard = TestDashboard::with(sample::options(), hostile_session(&TEXTS), columns, rows);
         assert_sound(&mut dashboard);
         for panel in 0..4 {
-            dashboard.key(KeyCode::Enter);
+            dashboard.keys("i");
             assert_sound(&mut dashboard);
             dashboard.key(KeyCode::Esc).key(KeyCode::Tab);
             assert!(panel < 4);
@@ -124,7 +126,7 @@ fn text() -> impl Strategy<Value = String> {
 
 fn code() -> impl Strategy<Value = KeyCode> {
     prop_oneof![
-        4 => proptest::sample::select("qr?/adlo1230 jkgGnx".chars().collect::<Vec<_>>()).prop_map(KeyCode::Char),
+        4 => proptest::sample::select("qr?/adlo1230 jkgGnxctvmXPpiyRJK".chars().collect::<Vec<_>>()).prop_map(KeyCode::Char),
         1 => any::<char>().prop_map(KeyCode::Char),
         3 => proptest::sample::select(vec![
             KeyCode::Enter, KeyCode::Esc, KeyCode::Tab, KeyCode::BackTab, KeyCode::Up, KeyCode::Down, KeyCode::Left,
@@ -171,7 +173,47 @@ fn update() -> impl Strategy<Value = DashboardUpdate> {
         1 => Just(DashboardUpdate::View(ViewEvent::AgentGone(id("c")))),
         1 => (1_u64..60, text())
             .prop_map(|(question, text)| DashboardUpdate::AnswerFailed { question, reason: Text::line(&text) }),
+        4 => answer_to_a_request(),
     ]
+}
+
+/// What the dashboard receives after it asked for something, about an agent of the sample session.
+fn answer_to_a_request() -> impl Strategy<Value = DashboardUpdate> {
+    let agent = proptest::sample::select(vec!["feat-auth", "feat-api", "supervisor"]).prop_map(id);
+    (agent, 0_usize..7, text(), text(), any::<bool>()).prop_map(|(agent, kind, text, other, yes)| {
+        let reason = || Text::line(&other);
+        let job = AgentJob { action: AgentAction::Verify, agent: agent.clone(), name: text.clone() };
+        match kind {
+            0 => {
+                let (cli, refusal) = (other.clone(), yes.then(|| other.clone()));
+                let prompt = ShownPrompt { id: 1, cli, text, allowed: yes, reason: other, refusal };
+                DashboardUpdate::Prompt { agent, found: Ok(prompt) }
+            }
+            1 => DashboardUpdate::Replied { agent, done: if yes { Ok(reason()) } else { Err(reason()) } },
+            2 => DashboardUpdate::Preview {
+                agent,
+                rows: text.lines().map(|row| Text::row(row).to_string()).collect(),
+            },
+            3 => {
+                let file = ChangedFile {
+                    path: text.into(),
+                    old_path: None,
+                    kind: 'M',
+                    added: Some(1),
+                    removed: None,
+                };
+                let changes = WorkChanges { base: other, committed: yes, files: vec![file; 3] };
+                DashboardUpdate::Changes { agent, found: Ok(changes) }
+            }
+            4 => DashboardUpdate::Patch {
+                agent,
+                path: text,
+                lines: other.lines().map(str::to_owned).collect(),
+            },
+            5 => DashboardUpdate::Progress { job, line: reason() },
+            _ => DashboardUpdate::Ended { job, success: yes, output: vec![other] },
+        }
+    })
 }
 
 fn event() -> impl Strategy<Value = DashboardEvent> {

@@ -63,9 +63,9 @@ fn enter_answers_the_selected_question() {
     let sent = &dashboard.answers[0];
     assert_eq!((sent.question, sent.asker.as_str(), sent.text.as_str()), (9, "feat-auth", "Refuse them."));
     assert_eq!(sent.quoted, QUESTION);
-    assert!(dashboard.shows("sending to feat-auth") && dashboard.shows("questions 1"));
+    assert!(dashboard.shows("sending to feat-auth") && dashboard.shows("needs you 1"));
     dashboard.update(answer(60, now(), "feat-auth", "Refuse them.", None));
-    assert!(dashboard.shows("answered feat-auth") && !dashboard.shows("questions"));
+    assert!(dashboard.shows("answered feat-auth") && !dashboard.shows("needs you"));
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn an_answer_that_could_not_be_sent_is_kept() {
     let mut dashboard = TestDashboard::of_session(100, 30);
     dashboard.keys("rno").key(KeyCode::Enter);
     dashboard.update(DashboardUpdate::AnswerFailed { question: 9, reason: "disk full".into() });
-    assert!(dashboard.shows("answer not sent: disk full") && dashboard.shows("questions 1"));
+    assert!(dashboard.shows("answer not sent: disk full") && dashboard.shows("needs you 1"));
     dashboard.keys("rt yet").key(KeyCode::Esc).keys("r!").key(KeyCode::Enter);
     assert_eq!(dashboard.answers[1].text, "not yet!");
 }
@@ -112,7 +112,7 @@ fn an_answer_closes_the_question_it_quotes_or_else_the_oldest() {
     }
     dashboard.update(answer(4, now(), "a", "yes", Some("two?")));
     dashboard.update(answer(5, now(), "a", "yes", None));
-    assert!(dashboard.shows("questions 1"));
+    assert!(dashboard.shows("needs you 1"));
     assert!(dashboard.line("? a ").contains("three?"));
 }
 
@@ -122,20 +122,20 @@ fn the_same_question_asked_again_is_one_question() {
     for seq in [1, 2] {
         dashboard.update(question(seq, now(), "a", "why?"));
     }
-    assert!(dashboard.shows("questions 1"));
+    assert!(dashboard.shows("needs you 1"));
 }
 
 #[test]
-fn d_dismisses_a_question() {
+fn x_dismisses_a_question() {
     let mut dashboard = TestDashboard::of_session(100, 30);
-    dashboard.keys("d");
-    assert!(dashboard.shows("questions 1"), "only where questions are chosen");
-    dashboard.key(KeyCode::Tab).keys("d");
-    assert!(!dashboard.shows("questions 1") && dashboard.shows("feat-auth was not notified"));
+    dashboard.keys("x");
+    assert!(dashboard.shows("needs you 1"), "only where questions are chosen");
+    dashboard.key(KeyCode::Tab).keys("x");
+    assert!(!dashboard.shows("needs you 1") && dashboard.shows("feat-auth was not notified"));
 }
 
 #[test]
-fn digits_filter_message_types_and_a_shows_all() {
+fn digits_filter_message_types_and_escape_shows_all() {
     let mut dashboard = TestDashboard::of_session(100, 30);
     dashboard.keys("6");
     assert!(dashboard.shows("messages 1 of 10: question"));
@@ -143,10 +143,10 @@ fn digits_filter_message_types_and_a_shows_all() {
     assert!(dashboard.shows("messages 2 of 10: blocked, question"));
     dashboard.keys("6");
     assert!(dashboard.shows("messages 1 of 10: blocked"));
-    dashboard.keys("a");
+    dashboard.key(KeyCode::Esc);
     assert!(dashboard.shows("messages 10 "));
     dashboard.keys("0");
-    assert!(dashboard.shows("No messages match; a shows all"));
+    assert!(dashboard.shows("No messages match; Esc shows all"));
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn search_filters_while_typing() {
 #[test]
 fn o_shows_the_messages_of_one_agent() {
     let mut dashboard = TestDashboard::of_session(100, 30);
-    dashboard.keys("jjo");
+    dashboard.keys("jjjo");
     assert!(dashboard.shows("messages 2 of 10: of feat-api"), "{}", dashboard.screen());
     dashboard.keys("o");
     assert!(dashboard.shows("messages 10 "));
@@ -194,9 +194,9 @@ fn the_newest_message_stays_visible_until_the_user_scrolls_back() {
 #[test]
 fn the_selected_agent_stays_selected_when_others_appear() {
     let mut dashboard = TestDashboard::of_session(100, 30);
-    dashboard.keys("jj");
+    dashboard.keys("jjj");
     dashboard.update(status(50, now(), "aaa-first", "working"));
-    dashboard.key(KeyCode::Enter);
+    dashboard.keys("i");
     assert!(dashboard.shows("▸ feat-api"));
 }
 

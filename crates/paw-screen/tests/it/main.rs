@@ -7,12 +7,14 @@
     reason = "a test that meets the unexpected has to stop, and may use the file system directly"
 )]
 
+mod actions;
 mod event_loop;
 mod hostile;
 mod keys;
 mod navigator;
 mod rendering;
 mod sample;
+mod screens;
 mod sources;
 mod test_dashboard;
 mod tmux;

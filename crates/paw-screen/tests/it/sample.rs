@@ -8,10 +8,12 @@ use paw_broker::message::{self as say, Message};
 use paw_broker::record::{AgentRecord, AgentRecords};
 use paw_broker::{SessionId, StoredMessage};
 use paw_core::{AgentId, BranchName};
-use paw_screen::dashboard::{DashboardHost, DashboardOptions, DashboardUpdate, Theme};
+use paw_screen::dashboard::{
+    ChangedFile, DashboardHost, DashboardOptions, DashboardUpdate, ShownPrompt, Theme, WorkChanges,
+};
 use paw_view::{
-    AgentView, BrokerView, ConflictKind, ConflictView, MessageKind, MessageView, OpenQuestion, SessionFacts,
-    SessionMember, SessionView, ViewEvent,
+    AgentState, AgentUsage, AgentView, BrokerView, ConflictKind, ConflictView, MessageKind, MessageView,
+    Observation, OpenQuestion, SessionFacts, SessionMember, SessionView, StateSource, ViewEvent,
 };
 
 pub(crate) fn options() -> DashboardOptions {
@@ -221,4 +223,91 @@ pub(crate) fn session(now: Timestamp) -> SessionView {
         messages: messages.into(),
         ..empty()
     }
+}
+
+/// The work of an agent.
+pub(crate) fn changes(agent: &str) -> DashboardUpdate {
+    let file = |path: &str, kind, added, removed| ChangedFile {
+        path: path.into(),
+        old_path: None,
+        kind,
+        added: Some(added),
+        removed: Some(removed),
+    };
+    let files = vec![
+        file("src/auth.rs", 'M', 38, 4),
+        file("src/token.rs", 'A', 120, 0),
+        file("src/middleware/deeply/nested/session_cookies.rs", 'M', 2, 2),
+        file("tests/old_auth.rs", 'D', 0, 64),
+    ];
+    let changes = WorkChanges { base: "4fe2a9100000".to_owned(), committed: false, files };
+    DashboardUpdate::Changes { agent: id(agent), found: Ok(changes) }
+}
+
+/// A patch with this many added lines.
+pub(crate) fn patch(agent: &str, path: &str, lines: usize) -> DashboardUpdate {
+    let head = ["@@ -12,6 +12,44 @@ impl Auth {", " fn login(&self) {", "-    todo!()"].map(str::to_owned);
+    let added = (1..=lines).map(|line| format!("+line {line} of {path}"));
+    DashboardUpdate::Patch {
+        agent: id(agent),
+        path: path.to_owned(),
+        lines: head.into_iter().chain(added).collect(),
+    }
+}
+
+pub(crate) fn prompt() -> ShownPrompt {
+    ShownPrompt {
+        id: 1,
+        cli: "claude".to_owned(),
+        text: "cargo publish --registry internal --token \"$(cat ~/.secrets/token)\" && git push --tags"
+            .to_owned(),
+        allowed: false,
+        reason: "`$(...)` could run anything".to_owned(),
+        refusal: None,
+    }
+}
+
+/// A session with this many agents in every state, conflicts about sources and generated files, and a question.
+pub(crate) fn session_of(now: Timestamp, count: usize) -> SessionView {
+    let names = ["auth", "api", "search", "cart", "mail", "docs", "i18n", "cache", "queue", "admin"];
+    let mut view = session(now);
+    let (reported, conflicts) = (std::mem::take(&mut view.agents), std::mem::take(&mut view.conflicts));
+    for number in 0..count {
+        let round = number / names.len();
+        let suffix = if round == 0 { String::new() } else { format!("-{}", round + 1) };
+        let name = format!("feat-{}{suffix}", names[number % names.len()]);
+        let (state, message, waits_for) = match number % 6 {
+            0 => (AgentState::WaitingApproval, "hash passwords with argon2", Some("cargo publish --dry-run")),
+            2 => (AgentState::Idle, "inverted index with prefix queries", None),
+            4 => (AgentState::WaitingInput, "which provider?", None),
+            _ => (AgentState::Working, "writing the tests first", None),
+        };
+        let label = if number % 6 == 2 { "committed" } else { "working" };
+        let age = i64::try_from(count - number).unwrap() * 37 - 32;
+        let mut agent = agent(now, &name, label, &["src/lib.rs", "src/x.rs"][..number % 3], age, message);
+        let (since, waits_for) = (ago(now, age), waits_for.map(str::to_owned));
+        let (source, reason) = (StateSource::Hooks, "which of the two should I use?".to_owned());
+        agent.observed = Some(Observation { state, since, at: now, source, reason, waits_for });
+        let tokens = u64::try_from(age).unwrap() * 3_100;
+        agent.usage =
+            (number % 2 == 0).then_some(AgentUsage { context_tokens: Some(tokens), ..AgentUsage::default() });
+        view.agents.push(agent);
+    }
+    view.agents.extend(reported.into_iter().filter(AgentView::is_supervisor));
+    if count > 1 {
+        let agents = [id("feat-auth"), id("feat-api")];
+        view.conflicts.extend(
+            conflicts.into_iter().map(|conflict| ConflictView { agents: agents.clone(), ..conflict }),
+        );
+        view.conflicts.extend((0..36).map(|number| ConflictView {
+            key: number.to_string(),
+            kind: ConflictKind::Clash,
+            file: format!("app/__pycache__/module_{number}.cpython-311.pyc"),
+            lines: String::new(),
+            agents: agents.clone(),
+            since: ago(now, 20),
+            details: "both changed it".to_owned(),
+        }));
+    }
+    view
 }

@@ -2,8 +2,10 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use jiff::Timestamp;
+use paw_core::AgentId;
 use paw_screen::dashboard::{
-    DashboardEffect, DashboardEvent, DashboardOptions, DashboardState, DashboardUpdate, OperatorAnswer, draw,
+    DashboardEffect, DashboardEvent, DashboardOptions, DashboardRequest, DashboardState, DashboardUpdate,
+    OperatorAnswer, draw,
 };
 use paw_view::SessionView;
 use ratatui::Terminal;
@@ -21,6 +23,9 @@ pub(crate) struct TestDashboard {
     pub(crate) terminal: Terminal<TestBackend>,
     pub(crate) now: Timestamp,
     pub(crate) answers: Vec<OperatorAnswer>,
+    /// Everything else that was asked for.
+    pub(crate) requests: Vec<DashboardRequest>,
+    pub(crate) attached: Option<AgentId>,
     pub(crate) quit: bool,
     pub(crate) redraws: usize,
 }
@@ -36,6 +41,8 @@ impl TestDashboard {
             terminal: Terminal::new(TestBackend::new(columns, rows)).unwrap(),
             now: now(),
             answers: Vec::new(),
+            requests: Vec::new(),
+            attached: None,
             quit: false,
             redraws: 0,
         }
@@ -55,7 +62,9 @@ impl TestDashboard {
             match effect {
                 DashboardEffect::Redraw => self.redraws += 1,
                 DashboardEffect::Repaint => {}
-                DashboardEffect::Answer(answer) => self.answers.push(answer),
+                DashboardEffect::Request(DashboardRequest::Answer(answer)) => self.answers.push(answer),
+                DashboardEffect::Request(request) => self.requests.push(request),
+                DashboardEffect::Attach(agent) => self.attached = Some(agent),
                 DashboardEffect::Quit => self.quit = true,
             }
         }

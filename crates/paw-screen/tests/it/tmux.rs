@@ -66,12 +66,12 @@ impl Pane {
 #[test]
 fn dashboard_works_in_a_small_pane() {
     let pane = Pane::open(("60", "12"), "");
-    let screen = pane.wait_for("messages 10");
+    let screen = pane.wait_for("conflicts 2");
     assert!(screen.contains("git paw  paw-shop") && screen.contains("▲ feat-api"), "{screen}");
-    assert!(screen.contains("questions 1") && screen.contains("conflicts 2"), "{screen}");
+    assert!(screen.contains("needs you 1") && screen.contains("conflicts 2"), "{screen}");
     assert!(screen.lines().count() <= 12, "{screen}");
     pane.press(&["?"]);
-    pane.wait_for("next panel; Shift-Tab: previous panel");
+    pane.wait_for("select the next agent that needs you");
     pane.press(&["Escape"]);
     pane.wait_for("agents 5");
     pane.press(&["q"]);
@@ -84,7 +84,7 @@ fn dashboard_works_in_a_small_pane() {
     pane.press(&["-l", "with 401"]);
     pane.press(&["Enter"]);
     let screen = pane.wait_for("answered feat-auth");
-    assert!(!screen.contains("questions 1"), "{screen}");
+    assert!(!screen.contains("needs you 1"), "{screen}");
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn dashboard_has_two_columns_in_a_large_pane_and_follows_a_resize() {
     pane.wait_for("5 agents:");
     let screen = pane.wait_for("messages 10");
     let line = screen.lines().find(|line| line.contains("agents 5")).unwrap();
-    assert!(line.contains("│─ messages 10"), "{screen}");
+    assert!(line.contains("│─ pane of feat-auth"), "{screen}");
     assert!(screen.contains("fix-checkout-rounding") && screen.contains("1h02m"), "{screen}");
     pane.sandbox.tmux(["resize-window", "-t", &format!("={}:", pane.name), "-x", "80", "-y", "24"]);
     let screen = wait_until("the columns are one", || {

@@ -33,17 +33,14 @@ pub(super) const ALL: &[Topic] = &[
         "Sessions: start, detach, resume",
         &["start", "attach", "next", "diff", "status", "add", "remove", "pause", "stop", "purge", "replay"]
     ),
+    chapter!("agents", "The dashboard: find who needs you, go there, decide", &["dashboard"]),
     chapter!("clis", "AI CLIs: features per CLI, and custom CLIs", &["list-clis", "add-cli", "remove-cli"]),
     chapter!(
         "worktrees",
         "Worktrees, and restoring work",
         &["worktree", "undo", "shell-init", "completions"]
     ),
-    chapter!(
-        "messages",
-        "Messages between agents, and conflict detection",
-        &["say", "inbox", "serve", "dashboard"]
-    ),
+    chapter!("messages", "Messages between agents, and conflict detection", &["say", "inbox", "serve"]),
     chapter!(
         "supervisor",
         "The supervisor: states and approvals",

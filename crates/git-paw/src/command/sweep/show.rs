@@ -7,6 +7,7 @@ use paw_core::{AgentId, PawError};
 use paw_host::clock;
 use paw_host::git::{DifferenceKind, Git};
 use paw_screen::text::Text;
+use paw_session::messages;
 use paw_supervisor::sweep::{self, AgentSnapshot};
 use paw_view::{AgentView, Observation, SessionMember, SessionView};
 use serde_json::{Value, json};
@@ -132,17 +133,25 @@ pub(super) fn worktrees(context: &Context) -> Result<(), PawError> {
     context.output.table(["AGENT", "BRANCH", "CHANGED", "LAST COMMIT"], rows.iter().map(row).collect())
 }
 
-/// Prints the messages that wait for the supervisor, without status messages.
+/// Prints the messages that wait for the supervisor, without status messages and without questions that were answered.
 pub(super) fn inbox(since: u64, context: &Context) -> Result<(), PawError> {
     let client = context.broker_client()?;
+    let mut view = SessionView::new(0);
+    match context.find_session()? {
+        Some(session) => {
+            view = sweep::load_view(&session, clock::now())?;
+            session.add_messages(&mut view);
+        }
+        None => messages::load(&context.require_repo()?.common_dir, None, &mut view)?,
+    }
+    let open: Vec<u64> = view.open_questions().map(|question| question.seq).collect();
     let mut waiting = Vec::new();
     let mut page = client.inbox_of(&AgentId::supervisor(), since, Duration::ZERO)?;
     loop {
-        waiting.extend(page.messages.drain(..).filter(|stored| {
-            matches!(
-                stored.message,
-                Message::Question(_) | Message::Blocked(_) | Message::Feedback(_) | Message::VerifyNow(_)
-            )
+        waiting.extend(page.messages.drain(..).filter(|stored| match stored.message {
+            Message::Question(_) => open.contains(&stored.seq),
+            Message::Blocked(_) | Message::Feedback(_) | Message::VerifyNow(_) => true,
+            _ => false,
         }));
         if !page.more {
             break;

@@ -108,6 +108,15 @@ fn new_branches_are_typed_and_a_bad_name_is_asked_for_again() {
 }
 
 #[test]
+fn control_u_and_control_w_edit_a_line_and_a_filter() {
+    let keys = ["feat/a wrong", "\x17", "feat/b", "\x15", "fix/c typo", "\x17", "\r"];
+    let (shown, code) = answered("names", "Names", &keys);
+    assert!(shown.contains(r#"answer=[BranchName("fix/c")]="#) && code == 0, "{shown}");
+    let (shown, _) = answered("cli", "my-cli", &["aider", "\x15", "clau", "\r"]);
+    assert!(shown.contains("answer=claude="), "{shown}");
+}
+
+#[test]
 fn enter_without_a_branch_and_ctrl_c_cancel() {
     for keys in [&["\r"][..], &["\x03"], &[" ", "\x03"]] {
         let (shown, code) = answered("branches", "login", keys);

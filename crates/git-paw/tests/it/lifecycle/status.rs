@@ -128,7 +128,14 @@ fn status_shows_an_agent_on_another_branch() {
 fn status_is_the_same_from_inside_a_worktree() {
     let world = World::new();
     let inside = crate::paw::paw(&world.sandbox, &world.worktree("feat/a"), &["status", "--json"]);
-    assert_eq!(crate::paw::document(&inside), world.status());
+    // Without a broker, the panes are read at the time of the command.
+    let timeless = |mut status: serde_json::Value| {
+        for agent in status["worktrees"].as_array_mut().unwrap() {
+            agent["observed"] = agent["observed"]["state"].take();
+        }
+        status
+    };
+    assert_eq!(timeless(crate::paw::document(&inside)), timeless(world.status()));
 }
 
 #[test]

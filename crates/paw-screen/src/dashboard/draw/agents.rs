@@ -3,6 +3,7 @@
 use paw_core::text;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 
 use paw_view::AgentView;
 
@@ -13,6 +14,7 @@ use crate::dashboard::layout::{Panel, PanelArea};
 use crate::dashboard::selection::first_row;
 use crate::dashboard::state::DashboardState;
 use crate::dashboard::theme::Theme;
+use crate::dashboard::usage;
 use crate::text::Text;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,17 +23,34 @@ enum Column {
     State,
     Age,
     Files,
+    Usage,
     Cli,
     Branch,
     Message,
 }
 
 /// The columns from left to right.
-const ORDER: [Column; 7] =
-    [Column::Agent, Column::State, Column::Age, Column::Files, Column::Cli, Column::Branch, Column::Message];
+const ORDER: [Column; 8] = [
+    Column::Agent,
+    Column::State,
+    Column::Age,
+    Column::Files,
+    Column::Usage,
+    Column::Cli,
+    Column::Branch,
+    Column::Message,
+];
 /// The columns by importance. The branch comes last, because agents are named after their branch.
-const WORTH: [Column; 7] =
-    [Column::Agent, Column::State, Column::Age, Column::Files, Column::Message, Column::Cli, Column::Branch];
+const WORTH: [Column; 8] = [
+    Column::Agent,
+    Column::State,
+    Column::Age,
+    Column::Message,
+    Column::Files,
+    Column::Cli,
+    Column::Usage,
+    Column::Branch,
+];
 
 pub(super) fn draw(state: &DashboardState, area: PanelArea, buffer: &mut Buffer) {
     let agents = state.agents();
@@ -64,7 +83,7 @@ pub(super) fn draw(state: &DashboardState, area: PanelArea, buffer: &mut Buffer)
     }
 }
 
-fn names(columns: &[(Column, usize)], style: ratatui::style::Style, row: Rect, buffer: &mut Buffer) {
+fn names(columns: &[(Column, usize)], style: Style, row: Rect, buffer: &mut Buffer) {
     let mut pen = Pen::new(buffer, row);
     for (column, width) in columns {
         match column {
@@ -72,9 +91,10 @@ fn names(columns: &[(Column, usize)], style: ratatui::style::Style, row: Rect, b
             Column::State => pen.column("state", *width, style),
             Column::Age => pen.column_right("age", *width, style),
             Column::Files => pen.column_right("files", *width, style),
+            Column::Usage => pen.column_right("tokens", *width, style),
             Column::Cli => pen.column("cli", *width, style),
             Column::Branch => pen.column("branch", *width, style),
-            Column::Message => pen.column("last message", *width, style),
+            Column::Message => pen.column("needs, or last message", *width, style),
         }
     }
 }
@@ -99,19 +119,25 @@ fn line(
             }
             Column::State => pen.column(Text::line(status).as_str(), *width, mood),
             Column::Age => {
-                let age = agent.last_seen().map(|seen| age::text(seen, state.now));
+                let age = agent.since().map(|since| age::text(since, state.now));
                 pen.column_right(age.as_deref().unwrap_or("-"), *width, Theme::dim());
             }
             Column::Files => {
                 let files = agent.files().len();
-                let style = if files == 0 { Theme::dim() } else { ratatui::style::Style::new() };
+                let style = if files == 0 { Theme::dim() } else { Style::new() };
                 pen.column_right(&files.to_string(), *width, style);
+            }
+            Column::Usage => {
+                let usage = agent.usage.as_ref().map(usage::short).unwrap_or_default();
+                pen.column_right(&usage, *width, Theme::dim());
             }
             Column::Cli => pen.column(Text::line(agent.cli()).as_str(), *width, Theme::dim()),
             Column::Branch => pen.column(branch(agent).as_str(), *width, Theme::dim()),
             Column::Message => {
-                let message = Text::line(&agent.last_message);
-                pen.column(message.as_str(), *width, ratatui::style::Style::new());
+                let need = state.view.need_of(agent);
+                let style = if need.is_some() { Theme::strong() } else { Style::new() };
+                let text = need.map_or_else(|| agent.last_message.clone(), |need| text::reveal(&need.text));
+                pen.column(Text::line(&text).as_str(), *width, style);
             }
         }
     }
@@ -125,6 +151,7 @@ fn branch(agent: &AgentView) -> Text {
 struct Longest {
     agent: usize,
     state: usize,
+    usage: usize,
     cli: usize,
     branch: usize,
 }
@@ -135,6 +162,7 @@ fn widths(agents: &[&AgentView]) -> Longest {
     Longest {
         agent: longest(&|agent| text::width(agent.id.as_str())),
         state: longest(&|agent| width(agent.status().1)),
+        usage: longest(&|agent| agent.usage.as_ref().map_or(0, |usage| usage::short(usage).len())),
         cli: longest(&|agent| width(agent.cli())),
         branch: longest(&|agent| text::width(branch(agent).as_str())),
     }
@@ -144,9 +172,11 @@ fn widths(agents: &[&AgentView]) -> Longest {
 fn range(column: Column, longest: &Longest) -> (usize, usize) {
     match column {
         Column::Agent => ((longest.agent + 2).min(14), (longest.agent + 2).min(30)),
-        Column::State => (longest.state.clamp(5, 9), longest.state.clamp(5, 16)),
+        Column::State => (longest.state.clamp(5, 14), longest.state.clamp(5, 16)),
         Column::Age => (6, 6),
         Column::Files => (5, 5),
+        Column::Usage if longest.usage == 0 => (0, 0),
+        Column::Usage => (6, 6),
         Column::Cli if longest.cli == 0 => (0, 0),
         Column::Cli => (longest.cli.clamp(3, 6), longest.cli.clamp(3, 12)),
         Column::Branch if longest.branch == 0 => (0, 0),

@@ -31,7 +31,10 @@ pub(super) fn draw(state: &DashboardState, area: PanelArea, buffer: &mut Buffer)
             let mut pen = Pen::new(buffer, row);
             pen.skip(2);
             let nothing = state.view.messages.is_empty();
-            pen.put(if nothing { "No messages yet" } else { "No messages match; a shows all" }, Theme::dim());
+            pen.put(
+                if nothing { "No messages yet" } else { "No messages match; Esc shows all" },
+                Theme::dim(),
+            );
         }
         return;
     }

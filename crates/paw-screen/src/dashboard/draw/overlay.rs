@@ -1,14 +1,19 @@
 //! Draws the overlays: the list of keys, and the details of one item.
 
+use jiff::Timestamp;
 use paw_core::{AgentId, text};
+use paw_view::{AgentView, ConflictView};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
+use super::heading;
 use super::lists::place_of;
 use super::pen::Pen;
-use crate::dashboard::state::{DashboardHost, DashboardState, DetailSubject, Mode};
+use crate::dashboard::event::DashboardHost;
+use crate::dashboard::state::{DashboardState, DetailSubject, Mode};
 use crate::dashboard::theme::Theme;
+use crate::dashboard::usage;
 use crate::text::{Text, wrap};
 
 /// A dimmed name, and its text.
@@ -30,24 +35,18 @@ pub(in crate::dashboard) fn extent(state: &DashboardState) -> (usize, usize) {
 }
 
 pub(super) fn draw(state: &DashboardState, area: Rect, buffer: &mut Buffer) {
-    let theme = state.options.theme;
     let page = page(state);
     let lines = laid_out(&page, usize::from(area.width));
     let room = usize::from(area.height.saturating_sub(1));
     let scroll = match &state.mode {
-        Mode::Help { scroll } | Mode::Detail { scroll, .. } => {
+        Mode::Help { scroll } | Mode::Detail { scroll, .. } | Mode::Output { scroll, .. } => {
             (*scroll).min(lines.len().saturating_sub(room))
         }
         _ => 0,
     };
-    let mut pen = Pen::new(buffer, area);
-    pen.put(theme.marker(), theme.title(true));
-    pen.put(&format!(" {} ", page.title), theme.title(true));
     let below = lines.len().saturating_sub(scroll + room);
-    if below > 0 {
-        pen.put(&format!("{below} more below "), Theme::dim());
-    }
-    pen.fill(theme.rule(), Theme::dim());
+    let more = if below > 0 { format!("{below} more below") } else { String::new() };
+    heading(state, &page.title, &more, Rect { height: area.height.min(1), ..area }, buffer);
     for (row, line) in area.rows().skip(1).zip(lines.iter().skip(scroll)) {
         let mut pen = Pen::new(buffer, row);
         for (text, columns, dim) in line {
@@ -83,6 +82,10 @@ fn laid_out(page: &Page, width: usize) -> Vec<Line> {
 fn page(state: &DashboardState) -> Page {
     match &state.mode {
         Mode::Detail { subject, .. } => detail(state, subject),
+        Mode::Output { title, lines, .. } => {
+            let text: Vec<_> = lines.iter().map(|line| Text::new(line).to_string()).collect();
+            Page { title: title.clone(), entries: vec![entry("", &text.join("\n"))] }
+        }
         _ => keys(state),
     }
 }
@@ -93,16 +96,26 @@ fn keys(state: &DashboardState) -> Page {
         DashboardHost::Attached => "close the view; the broker keeps running",
     };
     let keys = [
+        ("n", "select the next agent that needs you"),
+        ("Enter", "go to the agent's pane; open what is selected"),
+        ("a d", "approve or deny: shows the command first"),
+        ("r", "answer the selected or the oldest question"),
+        ("t", "tell the agent something"),
+        ("c", "show the agent's changes against main"),
+        ("v", "verify the agent's branch"),
+        ("m", "merge the agent's branch (asks first)"),
+        ("X", "remove the agent (asks first)"),
+        ("P", "pause the session (asks first)"),
+        ("p", "show or hide the agent's pane"),
+        ("i", "details"),
         ("Tab", "next panel; Shift-Tab: previous panel"),
         ("j k", "down and up, also arrows, PgDn, PgUp, g, G"),
-        ("Enter", "show details, or answer a question"),
-        ("r", "answer the selected or the oldest question"),
-        ("d", "dismiss a question on this screen"),
         ("1-9 0", "show only this message type; again: undo"),
         ("o", "show only messages of this agent; again: undo"),
         ("/", "search messages"),
-        ("a Esc", "show all messages, and jump to the newest"),
+        ("Esc", "show all messages, and jump to the newest"),
         ("l", "show or hide messages"),
+        ("x", "dismiss a question on this screen"),
         ("^L", "redraw"),
         ("q", close),
     ];
@@ -115,34 +128,32 @@ fn entry(name: &str, text: &str) -> Entry {
 }
 
 fn detail(state: &DashboardState, subject: &DetailSubject) -> Page {
-    let time = |at: jiff::Timestamp| {
-        at.to_zoned(state.options.zone.clone()).strftime("%Y-%m-%d %H:%M:%S %Z").to_string()
-    };
+    let time =
+        |at: Timestamp| at.to_zoned(state.options.zone.clone()).strftime("%Y-%m-%d %H:%M:%S %Z").to_string();
     let line = |raw: &str| Text::line(raw).to_string();
     let found = match subject {
-        DetailSubject::Agent(id) => state.view.find(id).filter(|agent| agent.is_listed()).map(|agent| {
-            let files: Vec<_> = agent.files().iter().map(|file| line(file)).collect();
-            let seen = agent.last_seen().map_or_else(|| "not seen yet".to_owned(), time);
-            let branch = agent.branch().map(|branch| line(branch.as_str())).unwrap_or_default();
-            let entries = vec![
-                entry("state", &line(agent.status().1)),
-                entry("branch", &branch),
-                entry("cli", &line(agent.cli())),
-                entry("last seen", &seen),
-                entry("message", &line(&agent.last_message)),
-                entry(&format!("files {}", files.len()), &files.join("\n")),
-            ];
-            Page { title: agent.id.to_string(), entries }
-        }),
+        DetailSubject::Agent(id) => {
+            state.view.find(id).filter(|agent| agent.is_listed()).map(|agent| agent_page(state, agent, time))
+        }
         DetailSubject::Conflict(key) => {
-            state.view.conflicts.iter().find(|conflict| conflict.key == *key).map(|conflict| {
+            state.view.conflict_groups().iter().find(|group| group.key() == key).map(|group| {
+                let agents: Vec<_> = group.agents.iter().map(|agent| agent.as_str()).collect();
+                let about = |conflict: &&ConflictView| {
+                    let place = line(&conflict.file);
+                    format!("{place}\n{}", Text::new(&conflict.details))
+                };
+                let files = if group.files.len() > 1 { group.files.join("\n") } else { place_of(group) };
+                let mut details: Vec<_> = group.conflicts.iter().map(about).collect();
+                if let [only] = group.conflicts.as_slice() {
+                    details = vec![Text::new(&only.details).to_string()];
+                }
                 let entries = vec![
-                    entry("where", &place_of(conflict)),
-                    entry("agents", &conflict.agents.each_ref().map(AgentId::as_str).join("\n")),
-                    entry("since", &time(conflict.since)),
-                    entry("details", Text::new(&conflict.details).as_str()),
+                    entry("where", Text::new(&files).as_str()),
+                    entry("agents", &agents.join("\n")),
+                    entry("since", &time(group.since)),
+                    entry("details", &details.join("\n")),
                 ];
-                Page { title: conflict.kind.word().to_owned(), entries }
+                Page { title: group.kind.word().to_owned(), entries }
             })
         }
         DetailSubject::Message(seq) => {
@@ -162,4 +173,25 @@ fn detail(state: &DashboardState, subject: &DetailSubject) -> Page {
         title: "not found".to_owned(),
         entries: vec![entry("", "this item no longer exists")],
     })
+}
+
+fn agent_page(state: &DashboardState, agent: &AgentView, time: impl Fn(Timestamp) -> String) -> Page {
+    let line = |raw: &str| Text::line(raw).to_string();
+    let files: Vec<_> = agent.files().iter().map(|file| line(file)).collect();
+    let seen = agent.last_seen().map_or_else(|| "not seen yet".to_owned(), time);
+    let branch = agent.branch().map(|branch| line(branch.as_str())).unwrap_or_default();
+    let need = state.view.need_of(agent).map(|need| Text::new(&text::reveal(&need.text)).to_string());
+    let reason = agent.observed.as_ref().map(|seen| line(&seen.reason)).unwrap_or_default();
+    let entries = vec![
+        entry("state", &line(agent.status().1)),
+        entry("waits for", &need.unwrap_or_default()),
+        entry("reason", &reason),
+        entry("branch", &branch),
+        entry("cli", &line(agent.cli())),
+        entry("usage", &agent.usage.as_ref().map(usage::long).unwrap_or_default()),
+        entry("last seen", &seen),
+        entry("message", &line(&agent.last_message)),
+        entry(&format!("files {}", files.len()), &files.join("\n")),
+    ];
+    Page { title: agent.id.to_string(), entries }
 }

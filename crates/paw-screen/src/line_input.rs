@@ -1,4 +1,4 @@
-//! A single-line text input.
+//! A single-line text input with the keys of readline.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use paw_core::text;
@@ -10,22 +10,22 @@ const LIMIT: usize = 4_000;
 
 /// The text, and the byte position of the cursor, which is always between two characters.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct LineInput {
+pub struct LineInput {
     text: String,
     cursor: usize,
 }
 
 impl LineInput {
-    pub(super) fn of(text: &str) -> Self {
+    pub fn of(text: &str) -> Self {
         Self { text: text.to_owned(), cursor: text.len() }
     }
 
-    pub(super) fn text(&self) -> &str {
+    pub fn text(&self) -> &str {
         &self.text
     }
 
     /// Inserts typed or pasted text. Line breaks become spaces.
-    pub(super) fn insert(&mut self, raw: &str) {
+    pub fn insert(&mut self, raw: &str) {
         for c in Text::new(raw).as_str().chars() {
             if self.text.len() + c.len_utf8() > LIMIT {
                 return;
@@ -37,21 +37,29 @@ impl LineInput {
     }
 
     /// Handles a key. Returns whether the key has a meaning here.
-    pub(super) fn on_key(&mut self, key: KeyEvent) -> bool {
+    pub fn on_key(&mut self, key: KeyEvent) -> bool {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
+        let alt = key.modifiers.contains(KeyModifiers::ALT);
         match key.code {
             KeyCode::Char('u') if control => drop(self.text.drain(..std::mem::take(&mut self.cursor))),
             KeyCode::Char('k') if control => self.text.truncate(self.cursor),
             KeyCode::Char('w') if control => self.erase_word(),
             KeyCode::Char('a') if control => self.cursor = 0,
             KeyCode::Char('e') if control => self.cursor = self.text.len(),
-            KeyCode::Char(c) if !control && !key.modifiers.contains(KeyModifiers::ALT) => {
-                self.insert(c.encode_utf8(&mut [0; 4]));
-            }
-            KeyCode::Backspace if self.cursor > 0 => {
-                self.cursor = self.before();
+            KeyCode::Char('b') if control => self.cursor = self.before(),
+            KeyCode::Char('f') if control => self.cursor = self.after(),
+            KeyCode::Char('d') if control && self.cursor < self.text.len() => {
                 self.text.remove(self.cursor);
             }
+            KeyCode::Char('h') if control && self.cursor > 0 => self.erase(),
+            // Terminals send these for Alt with a letter.
+            KeyCode::Char('b') if alt => self.cursor = self.word_start(),
+            KeyCode::Char('f') if alt => self.cursor = self.word_end(),
+            KeyCode::Char(c) if !control && !alt => {
+                self.insert(c.encode_utf8(&mut [0; 4]));
+            }
+            KeyCode::Backspace if alt => self.erase_word(),
+            KeyCode::Backspace if self.cursor > 0 => self.erase(),
             KeyCode::Delete if self.cursor < self.text.len() => drop(self.text.remove(self.cursor)),
             KeyCode::Left => self.cursor = self.before(),
             KeyCode::Right => self.cursor = self.after(),
@@ -70,15 +78,32 @@ impl LineInput {
         self.text[self.cursor..].chars().next().map_or(self.cursor, |c| self.cursor + c.len_utf8())
     }
 
+    fn erase(&mut self) {
+        self.cursor = self.before();
+        self.text.remove(self.cursor);
+    }
+
     fn erase_word(&mut self) {
-        let head = self.text[..self.cursor].trim_end();
-        let start = head.rfind(' ').map_or(0, |space| space + 1);
+        let start = self.word_start();
         self.text.drain(start..self.cursor);
         self.cursor = start;
     }
 
+    /// The start of the word before the cursor.
+    fn word_start(&self) -> usize {
+        let head = self.text[..self.cursor].trim_end();
+        head.rfind(' ').map_or(0, |space| space + 1)
+    }
+
+    /// The end of the word after the cursor.
+    fn word_end(&self) -> usize {
+        let tail = &self.text[self.cursor..];
+        let spaces = tail.len() - tail.trim_start().len();
+        tail[spaces..].find(' ').map_or(self.text.len(), |space| self.cursor + spaces + space)
+    }
+
     /// The part of the line that is visible in `room` columns, and the cursor's column in it.
-    pub(super) fn window(&self, room: usize) -> (String, usize) {
+    pub fn window(&self, room: usize) -> (String, usize) {
         if room == 0 {
             return (String::new(), 0);
         }
@@ -129,9 +154,15 @@ mod tests {
         press(&mut input, KeyCode::Left, KeyModifiers::NONE);
         press(&mut input, KeyCode::Backspace, KeyModifiers::NONE);
         assert_eq!(input.text(), "Use argon2 pleae");
+        press(&mut input, KeyCode::Char('b'), KeyModifiers::ALT);
+        press(&mut input, KeyCode::Char('b'), KeyModifiers::ALT);
+        press(&mut input, KeyCode::Char('f'), KeyModifiers::ALT);
         press(&mut input, KeyCode::Char('k'), KeyModifiers::CONTROL);
+        assert_eq!(input.text(), "Use argon2");
         press(&mut input, KeyCode::Char('u'), KeyModifiers::CONTROL);
         assert_eq!(input.text(), "");
+        press(&mut input, KeyCode::Char('g'), KeyModifiers::CONTROL);
+        assert_eq!(input.text(), "", "a control key is never text");
     }
 
     #[test]

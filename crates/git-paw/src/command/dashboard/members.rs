@@ -1,0 +1,34 @@
+//! Keeps the dashboard's list of agents current: agents are added and removed, and prompts are delivered, by other processes
+//! that write the session's receipt.
+
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use paw_host::files::Dirs;
+use paw_screen::dashboard::DashboardUpdate;
+use paw_session::lifecycle::Session;
+use paw_view::ViewEvent;
+use tokio::sync::mpsc;
+
+/// Sends the agents whenever the receipt changes. The watcher stops when it is dropped. Without one, the list is as old as
+/// the dashboard.
+pub(super) fn watch(
+    session: &Session,
+    dirs: &Dirs,
+    updates: mpsc::Sender<DashboardUpdate>,
+) -> Option<RecommendedWatcher> {
+    let name = session.receipt.session_name.to_string();
+    let session = session.clone();
+    let on_event = move |event: notify::Result<notify::Event>| {
+        let Ok(event) = event else { return };
+        let is_ours = |path: &std::path::PathBuf| path.file_stem().is_some_and(|stem| stem == name.as_str());
+        let is_change = matches!(event.kind, EventKind::Create(_) | EventKind::Modify(_));
+        if is_change && event.paths.iter().any(is_ours) {
+            let snapshot = session.reload().ok().flatten().and_then(|session| session.snapshot().ok());
+            if let Some(snapshot) = snapshot {
+                let _ = updates.blocking_send(DashboardUpdate::View(ViewEvent::Members(snapshot.agents)));
+            }
+        }
+    };
+    let mut watcher = notify::recommended_watcher(on_event).ok()?;
+    watcher.watch(&dirs.sessions_dir(), RecursiveMode::NonRecursive).ok()?;
+    Some(watcher)
+}
