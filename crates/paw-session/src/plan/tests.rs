@@ -245,7 +245,7 @@ fn plan_accepts_the_branchs_existing_worktree() {
 fn plan_refuses_an_existing_directory() {
     let mut fixture = PlanFixture::new();
     fixture.existing = vec!["/code/app-feat-a".into()];
-    assert!(fixture.refusal(&["feat/a"]).contains("/code/app-feat-a exists"));
+    assert!(fixture.refusal(&["feat/a"]).contains("'/code/app-feat-a' already exists"));
 }
 
 #[test]

@@ -107,6 +107,13 @@ mod tests {
     }
 
     #[test]
+    fn a_member_is_named_by_a_unique_prefix_and_an_ambiguous_one_is_refused() {
+        assert_eq!(names(&["b"]).unwrap(), ["feat-b=feat/b"]);
+        assert!(matches!(names(&["feat"]), Err(MergeError::Ambiguous(_))));
+        assert_eq!(names(&["topic"]).unwrap(), ["topic=topic"], "a branch outside of the session");
+    }
+
+    #[test]
     fn unknown_names_and_the_base_branch_are_refused() {
         assert!(matches!(names(&["gone"]), Err(MergeError::Unknown(name)) if name == "gone"));
         assert!(matches!(names(&["--force"]), Err(MergeError::Unknown(_))));
