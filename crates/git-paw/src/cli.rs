@@ -15,7 +15,6 @@ use crate::command::{
     completions::CompletionsArgs,
     daemon::DaemonArgs,
     dashboard::DashboardArgs,
-    deliver::DeliverArgs,
     demo::{DemoArgs, agent::DemoAgentArgs},
     diff::DiffArgs,
     doctor::DoctorArgs,
@@ -102,8 +101,6 @@ pub(crate) enum Command {
     RestartAgent(RestartAgentArgs),
     #[command(name = "__as", hide = true)]
     ExecScript(ExecScriptArgs),
-    #[command(name = "__deliver", hide = true)]
-    Deliver(DeliverArgs),
     #[command(name = "__log-pane", hide = true)]
     LogPane(LogPaneArgs),
     Init(InitArgs),
@@ -205,7 +202,6 @@ impl Cli {
                 | Command::Pause(_)
                 | Command::Stop(_)
                 | Command::Purge(_)
-                | Command::Deliver(_)
                 | Command::LogPane(_)
                 | Command::ExecutorPane(_)
                 | Command::RestartAgent(_)

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use paw_core::receipt::AgentLookupError;
 use paw_core::{BranchName, PawError, Receipt};
@@ -57,7 +58,10 @@ impl Context {
     pub(crate) fn session_settings(&self) -> Result<SessionSettings, PawError> {
         let repo = self.require_repo()?;
         let config = approval::guarded_config(&self.load_config()?, self)?;
-        Ok(SessionSettings { repo, config, dirs: self.dirs.clone() })
+        // Slow machines raise it.
+        let timeout = std::env::var("GIT_PAW_READINESS_TIMEOUT_MS").ok().and_then(|value| value.parse().ok());
+        let ready_timeout = timeout.map(Duration::from_millis);
+        Ok(SessionSettings { repo, config, dirs: self.dirs.clone(), ready_timeout })
     }
 
     /// Starts the session's process if it has died. A command that needs it works without it, too, so failures are only

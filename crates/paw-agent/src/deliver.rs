@@ -1,9 +1,11 @@
-//! Deliver a prompt to a CLI: wait until its input is ready, paste the prompt, press Enter, and verify the result.
+//! Deliver a prompt to a CLI: wait until its input is ready, paste the prompt, press Enter, and verify the result. What to
+//! do next is decided by [`DeliveryMachine`].
 //!
 //! Nothing is ever typed into a shell or a startup dialog. tmux checks at the moment of the paste, and again at the
 //! Enter, that the same program is still in the foreground.
 
 mod accepted;
+mod machine;
 mod ready;
 mod snapshot;
 mod text;
@@ -16,17 +18,11 @@ use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::clock::Stopwatch;
 use paw_host::tmux::{PasteMode, Tmux, TmuxError};
 
-use accepted::AcceptanceCheck;
+pub use machine::{DeliveryMachine, DeliveryStep};
 pub use ready::Obstacle;
-use ready::{Readiness, is_text, judge};
 pub use snapshot::{PaneSnapshot, is_shell};
 
 use crate::cli::Cli;
-
-const MIN_POLL: Duration = Duration::from_millis(150);
-const MAX_POLL: Duration = Duration::from_secs(1);
-/// Give up after this many pastes or Enters without a reaction.
-const ATTEMPTS: u32 = 3;
 
 /// Timeouts and switches of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,154 +99,47 @@ impl Diagnostic for DeliveryError {
     }
 }
 
-/// Types a prompt into the CLI in a pane, submits it, and verifies that the CLI accepted it.
+/// Types a prompt into the CLI in a pane, submits it, and verifies that the CLI accepted it. Gives up after the timeouts.
 pub fn deliver(
     tmux: &Tmux,
     pane_id: &str,
-    cli: &Cli,
+    cli: &'static Cli,
     text: &str,
     options: DeliveryOptions,
 ) -> Result<Delivered, DeliveryError> {
-    let text = text::clean(text).ok_or(DeliveryError::Empty)?;
-    let delivery = Delivery { tmux, pane_id, cli, text: &text, options };
-    let pastes = delivery.paste()?;
-    thread::sleep(options.submit_delay);
-    let enters = delivery.enter()?;
-    Ok(Delivered { pastes, enters })
-}
-
-struct Delivery<'a> {
-    tmux: &'a Tmux,
-    pane_id: &'a str,
-    cli: &'a Cli,
-    text: &'a str,
-    options: DeliveryOptions,
-}
-
-impl Delivery<'_> {
-    fn capture(&self) -> Result<PaneSnapshot, TmuxError> {
-        PaneSnapshot::capture(self.tmux, self.pane_id)
-    }
-
-    fn judge(&self, look: &PaneSnapshot, settled: Duration) -> Readiness {
-        judge(self.cli, look, settled, self.text, self.options.ignore_rate_limit)
-    }
-
-    /// Waits for the input and pastes until the input shows the text. Returns the number of pastes.
-    fn paste(&self) -> Result<u32, DeliveryError> {
-        let mut pastes = 0;
-        loop {
-            let Some(before) = self.wait_until_ready()? else { return Ok(pastes) };
-            if pastes == ATTEMPTS {
-                return Err(DeliveryError::NotShown { seen: seen(&before) });
-            }
-            if !self.send(&before, self.text.as_bytes(), PasteMode::Bracketed)? {
-                continue;
-            }
-            pastes += 1;
-            if self
-                .wait(self.options.echo_timeout, |now, settled| self.is_shown(&before, now, settled))?
-                .is_ok()
-            {
-                return Ok(pastes);
-            }
+    let mut machine = DeliveryMachine::new(cli, text, options, None).ok_or(DeliveryError::Empty)?;
+    let watch = Stopwatch::start();
+    loop {
+        let look = PaneSnapshot::capture(tmux, pane_id)?;
+        let step = machine.step(&look, watch.elapsed());
+        if step == DeliveryStep::Delivered {
+            return Ok(machine.sent());
         }
-    }
-
-    /// Returns the pane once its input is ready, or `None` if the input already contains the text.
-    fn wait_until_ready(&self) -> Result<Option<PaneSnapshot>, DeliveryError> {
-        let mut obstacle = Obstacle::Unsettled;
-        let mut readiness = Readiness::Ready;
-        let looked = self.wait(self.options.ready_timeout, |now, settled| {
-            readiness = self.judge(now, settled);
-            match &readiness {
-                Readiness::NotYet(found) => {
-                    obstacle = found.clone();
-                    // A dead pane does not recover.
-                    *found == Obstacle::Dead
-                }
-                Readiness::Ready | Readiness::AlreadyTyped => true,
-            }
-        })?;
-        match (looked, readiness) {
-            (Ok(_), Readiness::AlreadyTyped) => Ok(None),
-            (Ok(look), Readiness::Ready) => Ok(Some(look)),
-            (Ok(look) | Err(look), _) => Err(DeliveryError::NotReady { obstacle, seen: seen(&look) }),
+        send(tmux, pane_id, &mut machine, step, &look, watch.elapsed())?;
+        if let Some(failure) = machine.failure(watch.elapsed()) {
+            return Err(failure);
         }
-    }
-
-    /// Presses Enter until the CLI accepts the text. Returns the number of Enters.
-    fn enter(&self) -> Result<u32, DeliveryError> {
-        let mut before = self.capture()?;
-        for enters in 1..=ATTEMPTS {
-            if is_shell(&before.program) || !self.send(&before, b"\r", PasteMode::Keys)? {
-                let obstacle = match self.judge(&self.capture()?, Duration::ZERO) {
-                    Readiness::NotYet(obstacle) => obstacle,
-                    Readiness::Ready | Readiness::AlreadyTyped => Obstacle::Unsettled,
-                };
-                return Err(DeliveryError::NotReady { obstacle, seen: seen(&before) });
-            }
-            let mut check = AcceptanceCheck::new(self.cli, self.text, &before);
-            let watch = Stopwatch::start();
-            match self.wait(self.options.accept_timeout, |now, _| check.update(now, watch.elapsed()))? {
-                Ok(_) => return Ok(enters),
-                Err(now) => before = now,
-            }
-        }
-        Err(DeliveryError::NotAccepted { seen: seen(&before) })
-    }
-
-    /// Sends bytes if the same program is still in the foreground.
-    fn send(&self, seen: &PaneSnapshot, bytes: &[u8], paste: PasteMode) -> Result<bool, TmuxError> {
-        self.tmux.paste_if(self.pane_id, &seen.condition(), bytes, paste)
-    }
-
-    /// Polls the pane until `enough`, which gets the snapshot and how long the screen has been unchanged. On timeout the
-    /// last snapshot is the error.
-    fn wait(
-        &self,
-        limit: Duration,
-        mut enough: impl FnMut(&PaneSnapshot, Duration) -> bool,
-    ) -> Result<Result<PaneSnapshot, PaneSnapshot>, TmuxError> {
-        let watch = Stopwatch::start();
-        let mut last = self.capture()?;
-        let mut since = Stopwatch::start();
-        loop {
-            if enough(&last, since.elapsed()) {
-                return Ok(Ok(last));
-            }
-            if watch.remaining(limit).is_zero() {
-                return Ok(Err(last));
-            }
-            thread::sleep(poll_interval(since.elapsed()));
-            let now = self.capture()?;
-            if now != last {
-                since = Stopwatch::start();
-                last = now;
-            }
-        }
-    }
-
-    /// Whether the screen shows the pasted text: its last letters, or the placeholder for a long paste.
-    fn is_shown(&self, before: &PaneSnapshot, now: &PaneSnapshot, settled: Duration) -> bool {
-        let typed = now.read(self.cli).typed.unwrap_or_default();
-        if is_text(&typed, self.text) || paste_placeholders(now) > paste_placeholders(before) {
-            return true;
-        }
-        let trace = text::trace(self.text);
-        let count = |look: &PaneSnapshot| look.screen.letters().matches(&trace).count();
-        if !trace.is_empty() && count(now) > count(before) {
-            return true;
-        }
-        // A long text scrolls inside the input, which may show any part of it.
-        now.screen != before.screen && settled >= MIN_POLL * 3 && (trace.is_empty() || !typed.is_empty())
+        thread::sleep(machine.poll_interval(watch.elapsed()));
     }
 }
 
-/// Polls a stable screen less often, which delays a delivery by at most an eighth: 25 CLIs that start at the same time
-/// need the CPU.
-fn poll_interval(settled: Duration) -> Duration {
-    (settled / 8).clamp(MIN_POLL, MAX_POLL)
+/// Sends the keys of a step, if the same program is still in the foreground.
+pub fn send(
+    tmux: &Tmux,
+    pane_id: &str,
+    machine: &mut DeliveryMachine,
+    step: DeliveryStep,
+    look: &PaneSnapshot,
+    now: Duration,
+) -> Result<(), TmuxError> {
+    let (bytes, mode) = match step {
+        DeliveryStep::Paste => (machine.text().as_bytes(), PasteMode::Bracketed),
+        DeliveryStep::Enter => (b"\r".as_slice(), PasteMode::Keys),
+        DeliveryStep::Wait | DeliveryStep::Delivered => return Ok(()),
+    };
+    let was_sent = tmux.paste_if(pane_id, &look.condition(), bytes, mode)?;
+    machine.done(step, was_sent, now);
+    Ok(())
 }
 
 /// `[Pasted text #1 +12 lines]` and the like.
@@ -260,23 +149,4 @@ fn paste_placeholders(look: &PaneSnapshot) -> usize {
 
 fn seen(look: &PaneSnapshot) -> String {
     look.screen.tail(12)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn polling_slows_down_on_a_stable_screen() {
-        let mut settled = Duration::ZERO;
-        let mut polls = 0;
-        while settled < DeliveryOptions::default().ready_timeout {
-            let interval = poll_interval(settled);
-            assert!(interval >= MIN_POLL && interval <= MAX_POLL);
-            assert!(interval <= MIN_POLL.max(settled / 8), "{interval:?} after {settled:?}");
-            settled += interval;
-            polls += 1;
-        }
-        assert!(polls < 120, "{polls} polls of one pane");
-    }
 }

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::config::LayoutMode;
 use crate::error::{Diagnostic, ErrorCode, ErrorReport};
 use crate::name::{AgentId, BranchName, SessionName};
 
@@ -87,6 +88,33 @@ pub struct SupervisorReceipt {
     pub pending_boot_prompt: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot_prompt_problem: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot_prompt_progress: Option<PromptProgress>,
+}
+
+impl SupervisorReceipt {
+    /// Marks the first prompt to be delivered.
+    pub fn queue_boot_prompt(&mut self) {
+        self.pending_boot_prompt.clone_from(&self.boot_prompt);
+        (self.boot_prompt_problem, self.boot_prompt_progress) = (None, None);
+    }
+}
+
+/// How far the delivery of a pending prompt got, stored before the keys are pressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptProgress {
+    pub stage: PromptStage,
+    pub at: Timestamp,
+}
+
+/// What is about to be done with a pending prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PromptStage {
+    /// It is pasted into the input.
+    Typing,
+    /// Enter is pressed.
+    Sending,
 }
 
 /// An agent: a CLI in a worktree.
@@ -123,6 +151,8 @@ pub struct AgentReceipt {
     /// Why the prompt was not delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot_prompt_problem: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot_prompt_progress: Option<PromptProgress>,
     /// The id of its conversation in the CLI, to resume it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
@@ -148,10 +178,17 @@ impl AgentReceipt {
             boot_prompt: None,
             pending_boot_prompt: None,
             boot_prompt_problem: None,
+            boot_prompt_progress: None,
             conversation: None,
             settings_path: None,
             unknown: Map::new(),
         }
+    }
+
+    /// Marks the first prompt to be delivered.
+    pub fn queue_boot_prompt(&mut self) {
+        self.pending_boot_prompt.clone_from(&self.boot_prompt);
+        (self.boot_prompt_problem, self.boot_prompt_progress) = (None, None);
     }
 }
 
@@ -190,6 +227,8 @@ pub struct Receipt {
     /// Pane borders show the branch and the state of the agent.
     #[serde(default = "yes")]
     pub borders: bool,
+    #[serde(default = "grid", skip_serializing_if = "is_grid")]
+    pub layout: LayoutMode,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_dir: Option<PathBuf>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -200,6 +239,15 @@ pub struct Receipt {
     /// Fields of other versions and programs.
     #[serde(flatten)]
     pub unknown: Map<String, Value>,
+}
+
+fn grid() -> LayoutMode {
+    LayoutMode::Grid
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_grid(layout: &LayoutMode) -> bool {
+    *layout == LayoutMode::Grid
 }
 
 fn yes() -> bool {
@@ -231,6 +279,7 @@ impl Receipt {
             dashboard_pane: None,
             mouse: true,
             borders: true,
+            layout: LayoutMode::Grid,
             log_dir: None,
             tmux_socket: None,
             original_id: None,

@@ -2,13 +2,20 @@
 //! here and nowhere else. It draws nothing; dashboards are its clients.
 //!
 //! - [`session`]: the process, its start and its shutdown
+//! - [`brokerless`]: the process of a session without a broker
+//! - `pane_services`: what watches the panes, with or without a broker
+//! - `delivery`: delivers the first prompts
+//! - `attention`: notifies the user, and shows in tmux who needs the user
 //! - `conflicts`: the worktree watcher and conflict detection
 //! - `questions`: repeats unanswered questions
-//! - `monitor`: starts the monitor
 
+mod attention;
+pub mod brokerless;
 mod conflicts;
-mod monitor;
+mod delivery;
+mod pane_services;
 mod questions;
 pub mod session;
 
+pub use brokerless::BrokerlessSession;
 pub use session::{SessionProcess, SessionSettings};

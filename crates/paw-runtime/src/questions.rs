@@ -9,7 +9,7 @@ use paw_host::clock;
 use paw_supervisor::unanswered_questions::UnansweredQuestions;
 
 /// How many messages are searched for open questions at the start.
-const HISTORY: u64 = 2_000;
+pub(super) const HISTORY: u64 = 2_000;
 /// The longest sleep, so that a machine that was suspended catches up.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 

@@ -1,26 +1,30 @@
 //! The session's process: starts its long-running parts in order, and stops them in order.
 
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
 
 use paw_broker::conflict::ConflictMonitor;
 use paw_broker::endpoint::parse_address;
 use paw_broker::learnings;
 use paw_broker::log;
 use paw_broker::watch::WatchTarget;
-use paw_broker::{Broker, BrokerSettings, SessionId};
+use paw_broker::{Broker, BrokerSettings, Bus, SessionId};
 use paw_core::config::PawConfig;
 use paw_core::{AgentId, PawError, ProjectName, Receipt, SessionMode, SessionName};
 use paw_host::files::Dirs;
 use paw_host::git::Repo;
 use paw_host::signals::ShutdownSignals;
 use paw_session::Receipts;
-use paw_supervisor::monitor::run::Monitor;
 use paw_supervisor::unanswered_questions::UnansweredQuestions;
+use paw_view::ViewEvent;
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
-use crate::{conflicts, monitor, questions};
+use crate::attention::AttentionEvent;
+use crate::pane_services::PaneServices;
+use crate::{conflicts, questions};
 
 /// What a session's process needs to start.
 #[derive(Debug, Clone)]
@@ -29,6 +33,8 @@ pub struct SessionSettings {
     /// The configuration, with untrusted repository settings removed.
     pub config: PawConfig,
     pub dirs: Dirs,
+    /// How long a CLI may take to become ready before a person should know; if not set, the default.
+    pub ready_timeout: Option<Duration>,
 }
 
 /// A running session's process. [`SessionProcess::stop`] shuts it down.
@@ -37,7 +43,7 @@ pub struct SessionProcess {
     repo: Repo,
     watched: usize,
     conflicts: Arc<ConflictMonitor>,
-    monitor: Option<Monitor>,
+    panes: Option<PaneServices>,
     tasks: Vec<JoinHandle<()>>,
     learning: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
     ended: watch::Receiver<bool>,
@@ -52,7 +58,7 @@ impl std::fmt::Debug for SessionProcess {
 impl SessionProcess {
     /// Starts the broker and watches the session's agents; without a session, all worktrees of the repository.
     pub fn start(settings: SessionSettings) -> Result<Self, PawError> {
-        let SessionSettings { repo, mut config, dirs } = settings;
+        let SessionSettings { repo, mut config, dirs, .. } = settings.clone();
         let receipts = Receipts::at(dirs.sessions_dir());
         let receipt = receipts.find_for_repo(&repo.root)?;
         let id = match &receipt {
@@ -63,12 +69,11 @@ impl SessionProcess {
             config.broker.port = receipt.broker_port.unwrap_or(config.broker.port);
             config.broker.bind = receipt.broker_bind.clone().unwrap_or(config.broker.bind);
         }
-        let mut settings =
+        let mut served =
             BrokerSettings::new(repo.common_dir.clone(), repo.root.clone(), id, config.broker.clone());
-        settings.nudge =
-            config.supervisor.as_ref().is_none_or(|supervisor| supervisor.verify_on_commit_nudge);
+        served.nudge = config.supervisor.as_ref().is_none_or(|supervisor| supervisor.verify_on_commit_nudge);
         let ended = end_on_signal()?;
-        let mut broker = Broker::start(settings)?;
+        let mut broker = Broker::start(served)?;
         let targets = match &receipt {
             Some(receipt) => {
                 remember_port(&receipts, receipt, broker.url());
@@ -100,10 +105,13 @@ impl SessionProcess {
             tasks.push(broker.runtime().spawn(questions::raise(Arc::clone(&bus), open, supervised)));
         }
         let learning = start_learning(&repo, &config, &broker);
-        let monitor = receipt
-            .as_ref()
-            .and_then(|receipt| monitor::start(&repo, &config, dirs, receipts, receipt, &bus));
-        Ok(Self { broker, repo, watched, conflicts, monitor, tasks, learning, ended })
+        // A broker that was started by hand leaves the panes to the session's own process.
+        let own = receipt.as_ref().filter(|receipt| receipt.has_broker());
+        let panes = own.map(|receipt| PaneServices::start(&settings, receipt, Some(&bus)));
+        if let Some(events) = panes.as_ref().and_then(PaneServices::events) {
+            tasks.push(broker.runtime().spawn(report_messages(Arc::clone(&bus), events)));
+        }
+        Ok(Self { broker, repo, watched, conflicts, panes, tasks, learning, ended })
     }
 
     pub fn runtime(&self) -> Handle {
@@ -138,13 +146,29 @@ impl SessionProcess {
         for task in self.tasks {
             task.abort();
         }
-        drop(self.monitor);
+        drop(self.panes);
         drop(self.conflicts);
         if let Some((stop, task)) = self.learning {
             let _ = stop.send(());
             let _ = self.broker.runtime().clone().block_on(task);
         }
         self.broker.shutdown();
+    }
+}
+
+/// Reports the session's messages. Those that were stored before are not news.
+async fn report_messages(bus: Arc<Bus>, events: Sender<AttentionEvent>) {
+    let past = bus.head();
+    let mut stream = bus.subscribe_after(past.saturating_sub(questions::HISTORY));
+    while let Ok(Some(page)) = stream.next().await {
+        for stored in page.iter().filter_map(|kept| kept.parse(bus.session())) {
+            let is_past = stored.seq <= past;
+            let event = Box::new(ViewEvent::Message(stored));
+            let event = if is_past { AttentionEvent::Past(event) } else { AttentionEvent::Message(event) };
+            if events.send(event).is_err() {
+                return;
+            }
+        }
     }
 }
 

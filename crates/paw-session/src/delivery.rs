@@ -1,232 +1,209 @@
-//! Delivers boot prompts in the background, as soon as each CLI is ready. Pending prompts stay in the receipt.
+//! Delivers boot prompts as soon as each CLI is ready, in the session's process. Pending prompts stay in the receipt, with
+//! how far their delivery got, so that another process continues after a kill.
+
+mod pending;
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::path::Path;
-use std::thread;
+use std::time::Duration;
 
+use jiff::Timestamp;
 use paw_agent::cli;
-use paw_agent::deliver::{DeliveryError, DeliveryOptions, deliver};
+use paw_agent::deliver::{self, DeliveryMachine, DeliveryOptions, DeliveryStep, PaneSnapshot};
+use paw_agent::hooks::HookEventKind;
+use paw_agent::hooks::notes::{HookNotes, NoteReader};
 use paw_core::config::CliConfig;
-use paw_core::{Diagnostic as _, PawError, Receipt, SessionName};
-use paw_host::files::Lock;
-use paw_host::process::shell_quote;
-use paw_host::tmux::{Tmux, TmuxCommand, TmuxError, TmuxSession};
+use paw_core::receipt::PromptProgress;
+use paw_core::{AgentId, Diagnostic as _, PawError, Receipt, SessionName};
+use paw_host::clock::{self, Stopwatch};
+use paw_host::git::Repo;
+use paw_host::tmux::{Tmux, TmuxSession};
 
-use crate::panes::{MARK, SUPERVISOR, plain};
+use self::pending::{PendingPrompt, PromptChange, find_pending};
+use crate::panes::MARK;
 use crate::receipts::Receipts;
 use crate::recover::RunningSessions;
 
-/// The hidden command that delivers prompts.
-pub const DELIVER_COMMAND: &str = "__deliver";
+/// How often to look for a session, or for a pane, that is gone.
+const GONE: Duration = Duration::from_secs(5);
 
-/// Whether any prompt is pending.
-pub fn is_pending(receipt: &Receipt) -> bool {
-    let supervisor = receipt.supervisor.iter().map(|supervisor| &supervisor.pending_boot_prompt);
-    let agents = receipt.worktrees.iter().map(|agent| &agent.pending_boot_prompt);
-    supervisor.chain(agents).any(Option::is_some)
+/// What a delivery needs to know.
+#[derive(Debug, Clone)]
+pub struct DeliverySettings {
+    pub repo: Repo,
+    pub receipts: Receipts,
+    pub session: SessionName,
+    /// The settings of CLIs.
+    pub clis: BTreeMap<String, CliConfig>,
+    /// How long a CLI may take to become ready before a person should know; if not set, the default.
+    pub ready_timeout: Option<Duration>,
 }
 
-/// The tmux command that delivers pending prompts in a background process of the tmux server.
-pub fn background_command(receipt: &Receipt, receipts: &Receipts, program: &Path) -> Option<TmuxCommand> {
-    if !is_pending(receipt) {
-        return None;
+/// The deliveries of all pending prompts of a session. None of them waits for another.
+#[derive(Debug)]
+pub struct Deliveries {
+    settings: DeliverySettings,
+    watch: Stopwatch,
+    active: BTreeMap<String, ActiveDelivery>,
+}
+
+#[derive(Debug)]
+struct ActiveDelivery {
+    prompt: PendingPrompt,
+    machine: DeliveryMachine,
+    notes: NoteReader,
+    /// When the keys that may have sent the prompt were pressed.
+    entered_at: Option<Timestamp>,
+    /// The reason that the receipt names.
+    problem: Option<String>,
+    /// When to look at its pane again.
+    due: Duration,
+}
+
+impl Deliveries {
+    pub fn new(settings: DeliverySettings) -> Self {
+        Self { settings, watch: Stopwatch::start(), active: BTreeMap::new() }
     }
-    let socket = receipt.tmux_socket.iter().flat_map(|socket| ["--socket", socket]).map(OsStr::new);
-    let words = [
-        program.as_os_str(),
-        OsStr::new(DELIVER_COMMAND),
-        OsStr::new("--receipts"),
-        receipts.dir().path().as_os_str(),
-    ]
-    .into_iter()
-    .chain(socket)
-    .chain([OsStr::new(receipt.session_name.as_str())])
-    .map(shell_quote)
-    .collect::<Vec<_>>();
-    // tmux would show its output in a pane.
-    let line = format!("{} >/dev/null 2>&1", words.join(" "));
-    Some(TmuxCommand::new("run-shell").args(["-b", &plain(&line).replace('%', "%%")]))
-}
 
-/// A prompt that was not delivered yet.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct PendingPrompt {
-    mark: String,
-    cli: String,
-    text: String,
-    /// A previous delivery failed.
-    failed: bool,
-}
-
-fn pending(receipt: &Receipt) -> Vec<PendingPrompt> {
-    let one = |mark: &str, cli: &str, text: &Option<String>, problem: &Option<String>| {
-        let failed = problem.is_some();
-        text.clone().map(|text| PendingPrompt { mark: mark.to_owned(), cli: cli.to_owned(), text, failed })
-    };
-    let supervisor = receipt.supervisor.iter();
-    let supervisor = supervisor
-        .filter_map(|it| one(SUPERVISOR, &it.cli, &it.pending_boot_prompt, &it.boot_prompt_problem));
-    let agents = receipt.worktrees.iter().zip(receipt.agent_ids());
-    let agents = agents
-        .filter_map(|(it, id)| one(id.as_str(), &it.cli, &it.pending_boot_prompt, &it.boot_prompt_problem));
-    supervisor.chain(agents).collect()
-}
-
-/// Delivers all pending prompts in parallel and records the results, until no new prompt is pending. If another process is
-/// delivering, waits for it and then does not retry the prompts that failed there.
-pub fn deliver_all(
-    tmux: &Tmux,
-    receipts: &Receipts,
-    session: &SessionName,
-    clis: &BTreeMap<String, CliConfig>,
-    patience: DeliveryOptions,
-) -> Result<(), PawError> {
-    let file = receipts.dir().delivery_lock(session);
-    let (_lock, mut again) = match Lock::try_take(&file)? {
-        Some(lock) => (lock, true),
-        None => (Lock::wait(&file)?, false),
-    };
-    let mut tried = Vec::new();
-    loop {
-        let Some(receipt) = receipts.load(session)? else { return Ok(()) };
-        let left = pending(&receipt).into_iter().filter(|one| !tried.contains(one) && (again || !one.failed));
-        let left: Vec<_> = left.collect();
-        if left.is_empty() {
-            return Ok(());
+    /// Looks at every pane that is due and does what follows from it. Returns when to call it again, or nothing if no prompt
+    /// is pending.
+    pub fn step(&mut self) -> Result<Option<Duration>, PawError> {
+        let Some(receipt) = self.settings.receipts.load(&self.settings.session)? else { return Ok(None) };
+        self.sync(&receipt);
+        if self.active.is_empty() {
+            return Ok(None);
         }
-        again = false;
-        deliver_prompts(&left, tmux, receipts, session, clis, patience)?;
-        tried.extend(left.into_iter().map(|one| PendingPrompt { failed: false, ..one }));
-    }
-}
-
-fn deliver_prompts(
-    prompts: &[PendingPrompt],
-    tmux: &Tmux,
-    receipts: &Receipts,
-    session: &SessionName,
-    clis: &BTreeMap<String, CliConfig>,
-    patience: DeliveryOptions,
-) -> Result<(), PawError> {
-    let target = receipts.load(session)?.and_then(|receipt| {
-        let running = RunningSessions::load(tmux).ok()?;
-        running.find(&receipt).map(TmuxSession::target)
-    });
-    let target = target.ok_or_else(|| TmuxError::NoSession(session.clone()))?;
-    let panes = tmux.target_panes_with(&target, MARK)?;
-    thread::scope(|scope| {
-        for one in prompts {
-            let pane = panes.iter().find(|(_, mark)| *mark == one.mark).map(|(id, _)| id.clone());
-            scope.spawn(move || {
-                let patience = patience.with_config(clis.get(&one.cli));
-                let problem = match pane {
-                    Some(pane) => deliver(tmux, &pane, cli::descriptor(&one.cli), &one.text, patience)
-                        .err()
-                        .map(|error| first_line(&error)),
-                    None => Some("its pane is gone".to_owned()),
-                };
-                let written = receipts.lock().and_then(|lock| {
-                    receipts.update(session, &lock, |receipt| record_result(receipt, one, problem))
-                });
-                if let Err(error) = written {
-                    tracing::warn!(target: "paw::session", "cannot record the delivery of a prompt: {error}");
+        let now = self.watch.elapsed();
+        let tmux = Tmux::on_socket(receipt.tmux_socket.clone());
+        let Some(panes) = find_panes(&tmux, &receipt)? else { return Ok(Some(GONE)) };
+        let due = self.active.iter().filter(|(_, one)| one.due <= now);
+        let due: Vec<_> = due.map(|(mark, _)| (mark.clone(), panes.get(mark).map(String::as_str))).collect();
+        let ids: Vec<&str> = due.iter().filter_map(|(_, pane)| *pane).collect();
+        // A pane was closed just now; the next step leaves it out.
+        let Ok(looks) = PaneSnapshot::capture_all(&tmux, &ids) else { return Ok(Some(Duration::ZERO)) };
+        let mut acting = Vec::new();
+        let mut changes = Vec::new();
+        for (mark, pane) in due {
+            let Some(one) = self.active.get_mut(&mark) else { continue };
+            let look = pane.and_then(|pane| Some((pane, looks.get(pane)?)));
+            match look {
+                Some((pane, look)) => {
+                    let step = one.step(look, now);
+                    changes.extend(one.change(step, now).map(|change| (one.prompt.clone(), change)));
+                    acting.push((mark, pane, look, step));
                 }
-            });
+                None => {
+                    one.due = now + GONE;
+                    let change = one.report(Some("its pane is gone".to_owned()));
+                    changes.extend(change.map(|change| (one.prompt.clone(), change)));
+                }
+            }
         }
-    });
-    Ok(())
+        let still_wanted = self.record(changes)?;
+        for (mark, pane, look, step) in acting {
+            let Some(one) = self.active.get_mut(&mark).filter(|_| still_wanted(&mark)) else { continue };
+            if let Err(error) = deliver::send(&tmux, pane, &mut one.machine, step, look, now) {
+                tracing::warn!(target: "paw::session", "cannot type the prompt of {mark}: {error}");
+            }
+        }
+        let now = self.watch.elapsed();
+        Ok(self.active.values().map(|one| one.due.saturating_sub(now)).min())
+    }
+
+    /// Keeps one delivery for each pending prompt.
+    fn sync(&mut self, receipt: &Receipt) {
+        let pending = find_pending(receipt);
+        self.active.retain(|_, one| pending.iter().any(|other| other.is_same(&one.prompt)));
+        for prompt in pending {
+            if self.active.contains_key(&prompt.mark) {
+                continue;
+            }
+            if let Some(one) = self.begin(&prompt) {
+                self.active.insert(prompt.mark.clone(), one);
+            }
+        }
+    }
+
+    fn begin(&self, prompt: &PendingPrompt) -> Option<ActiveDelivery> {
+        let DeliverySettings { clis, ready_timeout, repo, .. } = &self.settings;
+        let mut options = DeliveryOptions::default().with_config(clis.get(&prompt.cli));
+        options.ready_timeout = ready_timeout.unwrap_or(options.ready_timeout);
+        let stage = prompt.progress.map(|progress| progress.stage);
+        Some(ActiveDelivery {
+            machine: DeliveryMachine::new(cli::descriptor(&prompt.cli), &prompt.text, options, stage)?,
+            notes: HookNotes::of(&repo.common_dir).reader(&AgentId::new(&prompt.mark).ok()?),
+            entered_at: prompt.progress.map(|progress| progress.at),
+            problem: prompt.problem.clone(),
+            prompt: prompt.clone(),
+            due: Duration::ZERO,
+        })
+    }
+
+    /// Stores the changes. Returns which prompts are still pending: another command may have replaced one.
+    fn record(
+        &self,
+        changes: Vec<(PendingPrompt, PromptChange)>,
+    ) -> Result<impl Fn(&str) -> bool + use<>, PawError> {
+        let mut replaced = Vec::new();
+        if !changes.is_empty() {
+            let receipts = &self.settings.receipts;
+            let lock = receipts.lock()?;
+            let apply = |receipt: &mut Receipt| {
+                let changes =
+                    changes.iter().filter(|(prompt, change)| !pending::apply(receipt, prompt, change));
+                changes.map(|(prompt, _)| prompt.mark.clone()).collect::<Vec<_>>()
+            };
+            replaced = receipts.update(&self.settings.session, &lock, apply)?.unwrap_or_default();
+        }
+        Ok(move |mark: &str| !replaced.iter().any(|other| other == mark))
+    }
 }
 
-/// The first line of the error. The rest shows the content of the pane.
-fn first_line(error: &DeliveryError) -> String {
-    error.report().message.lines().next().unwrap_or_default().to_owned()
+impl ActiveDelivery {
+    fn step(&mut self, look: &PaneSnapshot, now: Duration) -> DeliveryStep {
+        if self.machine.has_entered() && self.was_reported() {
+            self.machine.confirm();
+        }
+        let step = self.machine.step(look, now);
+        self.due = now + self.machine.poll_interval(now);
+        step
+    }
+
+    /// Whether the CLI's hooks reported a prompt since ours was sent.
+    fn was_reported(&mut self) -> bool {
+        let Some(since) = self.entered_at else { return false };
+        let notes = self.notes.read_new().unwrap_or_default();
+        let is_prompt = |event: paw_agent::hooks::HookEvent| event.kind == HookEventKind::PromptSubmitted;
+        notes.iter().any(|note| note.at >= since && note.tracked_event().is_some_and(is_prompt))
+    }
+
+    /// What the receipt has to say about it before the keys of a step are sent.
+    fn change(&mut self, step: DeliveryStep, now: Duration) -> Option<PromptChange> {
+        if step == DeliveryStep::Delivered {
+            return Some(PromptChange::Delivered);
+        }
+        if let Some(stage) = step.stage() {
+            let progress = PromptProgress { stage, at: clock::now() };
+            self.entered_at = Some(progress.at);
+            return Some(PromptChange::Progress(progress));
+        }
+        // The first line of the error; the rest shows the content of the pane.
+        let problem = self.machine.problem(now).map(|problem| problem.report().message);
+        self.report(problem.map(|message| message.lines().next().unwrap_or_default().to_owned()))
+    }
+
+    fn report(&mut self, problem: Option<String>) -> Option<PromptChange> {
+        if self.problem == problem {
+            return None;
+        }
+        self.problem.clone_from(&problem);
+        Some(PromptChange::Problem(problem))
+    }
 }
 
-/// Records the result of a delivery. A prompt that was replaced in the meantime stays pending.
-fn record_result(receipt: &mut Receipt, one: &PendingPrompt, problem: Option<String>) {
-    let ids = receipt.agent_ids();
-    let (prompt, why) = if one.mark == SUPERVISOR {
-        let Some(supervisor) = &mut receipt.supervisor else { return };
-        (&mut supervisor.pending_boot_prompt, &mut supervisor.boot_prompt_problem)
-    } else {
-        let Some(at) = ids.iter().position(|id| id.as_str() == one.mark) else { return };
-        let agent = &mut receipt.worktrees[at];
-        (&mut agent.pending_boot_prompt, &mut agent.boot_prompt_problem)
-    };
-    if problem.is_none() && prompt.as_deref() == Some(one.text.as_str()) {
-        *prompt = None;
-    }
-    *why = problem;
-}
-
-#[cfg(test)]
-mod tests {
-    use paw_core::{AgentReceipt, BranchName, SessionMode, SupervisorReceipt};
-
-    use super::*;
-
-    fn receipt() -> Receipt {
-        let name = SessionName::new("paw-app").unwrap();
-        let mut receipt = Receipt::new(name, "/app".into(), "app", "2025-01-15T10:30:00Z".parse().unwrap());
-        receipt.mode = SessionMode::Supervisor;
-        receipt.supervisor = Some(SupervisorReceipt {
-            cli: "claude".into(),
-            pending_boot_prompt: Some("watch".into()),
-            ..SupervisorReceipt::default()
-        });
-        receipt.worktrees = ["feat/a", "feat/b"]
-            .map(|branch| AgentReceipt::new(BranchName::new(branch).unwrap(), "/w".into(), "codex"))
-            .into();
-        receipt.worktrees[1].pending_boot_prompt = Some("begin".into());
-        receipt
-    }
-
-    #[test]
-    fn pending_prompts_are_those_not_delivered_yet() {
-        let marks: Vec<_> =
-            pending(&receipt()).into_iter().map(|one| (one.mark, one.cli, one.text)).collect();
-        let expected = [("supervisor", "claude", "watch"), ("feat-b", "codex", "begin")];
-        assert_eq!(marks, expected.map(|(a, b, c)| (a.to_owned(), b.to_owned(), c.to_owned())));
-    }
-
-    #[test]
-    fn delivery_result_is_recorded_in_the_receipt() {
-        let mut receipt = receipt();
-        let pending = pending(&receipt);
-        record_result(&mut receipt, &pending[0], None);
-        record_result(&mut receipt, &pending[1], Some("a shell is in front".into()));
-        assert_eq!(receipt.supervisor.as_ref().unwrap().pending_boot_prompt, None);
-        assert_eq!(receipt.worktrees[1].pending_boot_prompt.as_deref(), Some("begin"), "it can be retried");
-        assert_eq!(receipt.worktrees[1].boot_prompt_problem.as_deref(), Some("a shell is in front"));
-        assert!(is_pending(&receipt));
-        record_result(&mut receipt, &pending[1], None);
-        assert!(!is_pending(&receipt));
-        assert_eq!(receipt.worktrees[1].boot_prompt_problem, None);
-    }
-
-    #[test]
-    fn prompt_replaced_during_delivery_stays_pending() {
-        let mut receipt = receipt();
-        let pending = pending(&receipt);
-        receipt.worktrees[1].pending_boot_prompt = Some("something else".into());
-        record_result(&mut receipt, &pending[1], None);
-        assert_eq!(receipt.worktrees[1].pending_boot_prompt.as_deref(), Some("something else"));
-    }
-
-    #[test]
-    fn background_delivery_starts_only_for_pending_prompts_and_prints_nothing() {
-        let receipts = Receipts::at("/data/it's %H #(x)");
-        let mut receipt = receipt();
-        receipt.tmux_socket = Some("own".into());
-        let command = background_command(&receipt, &receipts, Path::new("/bin/git-paw")).unwrap();
-        let words: Vec<_> = command.words().map(|word| word.to_str().unwrap().to_owned()).collect();
-        assert_eq!(
-            words[2],
-            r"/bin/git-paw __deliver --receipts '/data/it'\''s %%H ##(x)' --socket own paw-app >/dev/null 2>&1"
-        );
-        receipt.supervisor = None;
-        receipt.worktrees[1].pending_boot_prompt = None;
-        assert_eq!(background_command(&receipt, &receipts, Path::new("/p")), None);
-    }
+/// The panes of a session by their owner; `None` if the session is not running.
+fn find_panes(tmux: &Tmux, receipt: &Receipt) -> Result<Option<BTreeMap<String, String>>, PawError> {
+    let running = RunningSessions::load(tmux)?;
+    let Some(target) = running.find(receipt).map(TmuxSession::target) else { return Ok(None) };
+    let panes = tmux.target_panes_with(&target, MARK)?;
+    Ok(Some(panes.into_iter().map(|(id, mark)| (mark, id)).collect()))
 }

@@ -27,7 +27,6 @@ pub use error::LaunchError;
 use rollback::{Rollback, RollbackStep};
 
 use crate::cli_hooks;
-use crate::delivery;
 use crate::logs;
 use crate::panes::{ConversationMode, PaneBuilder, SessionWindow};
 use crate::plan::SessionPlan;
@@ -166,13 +165,13 @@ pub(crate) fn install_briefings(
     for ((agent, id), prompt) in receipt.worktrees.iter_mut().zip(&ids).zip(briefed.agents) {
         agent.boot_prompt = prompt.or(agent.boot_prompt.take());
         if is_new(id, &agent.cli) {
-            agent.pending_boot_prompt.clone_from(&agent.boot_prompt);
+            agent.queue_boot_prompt();
         }
     }
     if let Some(supervisor) = &mut receipt.supervisor {
         supervisor.boot_prompt = briefed.supervisor.or(supervisor.boot_prompt.take());
         if is_new(&AgentId::supervisor(), &supervisor.cli) {
-            supervisor.pending_boot_prompt.clone_from(&supervisor.boot_prompt);
+            supervisor.queue_boot_prompt();
         }
     }
     Ok(briefed.warnings)
@@ -224,7 +223,7 @@ pub(crate) fn install_hooks(
     Ok(hooks::install_all(&setups)?)
 }
 
-/// Starts the session's process, if the session has one. Returns the receipt with the port it uses.
+/// Starts the session's process. Returns the receipt with the port it uses.
 pub(crate) fn start_process(
     services: LaunchServices<'_>,
     repo: &Repo,
@@ -232,16 +231,13 @@ pub(crate) fn start_process(
     lock: &SessionLock,
     rollback: &mut Rollback<'_>,
 ) -> Result<Receipt, LaunchError> {
-    if !receipt.has_broker() {
-        return Ok(receipt);
-    }
     rollback.add(RollbackStep::Process);
-    session_process::start(repo, services.program, lock)?;
+    session_process::start(repo, services.program, &receipt, lock)?;
     crash::point("start:process-started");
     Ok(services.receipts.load(&receipt.session_name)?.unwrap_or(receipt))
 }
 
-/// Builds the window in one tmux call and starts the delivery of boot prompts. Returns warnings.
+/// Builds the window in one tmux call. Returns warnings.
 pub(crate) fn open(
     services: LaunchServices<'_>,
     receipt: &Receipt,
@@ -253,10 +249,7 @@ pub(crate) fn open(
     let builder = PaneBuilder { program: services.program, token: &token, conversation, fresh };
     let mut window = SessionWindow::of(receipt, builder)?;
     let notes = logs::prepare_paths(receipt, window.panes.iter_mut().map(|pane| &mut pane.log))?;
-    let mut batch = window.batch();
-    if let Some(deliver) = delivery::background_command(receipt, services.receipts, services.program) {
-        batch.push(deliver);
-    }
+    let batch = window.batch();
     rollback.add(RollbackStep::Session(receipt.clone()));
     crash::point("start:panes-next");
     services.tmux.run_batch(&batch)?;

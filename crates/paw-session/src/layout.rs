@@ -1,8 +1,10 @@
-//! The layout of a session's window: rows of panes, their heights and widths, calculated without tmux.
+//! The layout of a session: the rows of panes in its first window, and whether agents have windows of their own. Calculated
+//! without tmux.
 //!
 //! Panes are numbered row by row, left to right. The height of a row includes its border line.
 
-use paw_core::{Diagnostic, ErrorCode, ErrorReport, SessionMode};
+use paw_core::config::LayoutMode;
+use paw_core::{Diagnostic, ErrorCode, ErrorReport, Receipt, SessionMode};
 
 /// The initial size of every session's window. A terminal that attaches resizes it.
 pub const WIDTH: u16 = 200;
@@ -90,21 +92,35 @@ impl LayoutRow {
     }
 }
 
-/// The whole window.
+/// All windows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
+    /// The rows of the first window.
     pub rows: Vec<LayoutRow>,
+    /// The number of agents with a window of their own, after the first one.
+    pub windows: usize,
 }
 
 impl Layout {
-    /// The rows of a session with this many agents.
-    pub fn new(top: TopRow, agents: usize) -> Result<Self, TooManyAgents> {
+    /// The layout of a session.
+    pub fn of(receipt: &Receipt) -> Result<Self, TooManyAgents> {
+        let top = TopRow::of(receipt.mode, receipt.has_broker());
+        Self::new(receipt.layout, top, receipt.worktrees.len())
+    }
+
+    /// The layout of a session with this many agents.
+    pub fn new(mode: LayoutMode, top: TopRow, agents: usize) -> Result<Self, TooManyAgents> {
         let supervised = top == TopRow::SupervisorAndDashboard;
-        let max = if supervised { MAX_SUPERVISED } else { MAX_BARE };
+        let max = if supervised && mode == LayoutMode::Grid { MAX_SUPERVISED } else { MAX_BARE };
         if agents > max {
             return Err(TooManyAgents { count: agents, max, supervised });
         }
-        let grid = grid(agents);
+        // Without anything above them, the first agent is in the first window.
+        let in_first = match mode {
+            LayoutMode::Grid => agents,
+            LayoutMode::Windows => agents.min(usize::from(top == TopRow::Nothing)),
+        };
+        let grid = grid(in_first);
         let heights = heights(top, grid.len());
         let panes = (top != TopRow::Nothing).then(|| top.panes()).into_iter().chain(grid);
         let mut first = 0;
@@ -113,11 +129,16 @@ impl Layout {
             first += panes;
             row
         });
-        Ok(Self { rows: rows.collect() })
+        Ok(Self { rows: rows.collect(), windows: agents - in_first })
+    }
+
+    /// The number of panes in the first window.
+    pub fn panes_in_first(&self) -> usize {
+        self.rows.iter().map(|row| row.widths.len()).sum()
     }
 
     pub fn panes(&self) -> usize {
-        self.rows.iter().map(|row| row.widths.len()).sum()
+        self.panes_in_first() + self.windows
     }
 }
 
@@ -159,8 +180,12 @@ mod tests {
 
     use super::*;
 
+    fn grid_of(top: TopRow, agents: usize) -> Result<Layout, TooManyAgents> {
+        Layout::new(LayoutMode::Grid, top, agents)
+    }
+
     fn supervised(agents: usize) -> Layout {
-        Layout::new(TopRow::SupervisorAndDashboard, agents).unwrap()
+        grid_of(TopRow::SupervisorAndDashboard, agents).unwrap()
     }
 
     /// Each row's first pane, number of panes, and height in percent of the window.
@@ -207,7 +232,7 @@ mod tests {
 
     #[test]
     fn twenty_six_agent_supervisor_session_is_rejected() {
-        let error = Layout::new(TopRow::SupervisorAndDashboard, 26).unwrap_err().report().to_string();
+        let error = grid_of(TopRow::SupervisorAndDashboard, 26).unwrap_err().report().to_string();
         for part in ["26", "25", "--branches <subset>", "split", "multiple sessions"] {
             assert!(error.contains(part), "{error}");
         }
@@ -215,16 +240,26 @@ mod tests {
 
     #[test]
     fn layout_without_a_broker_gives_agents_the_whole_window() {
-        assert_eq!(shape(&Layout::new(TopRow::Nothing, 1).unwrap()), [(0, 1, 100)]);
-        assert_eq!(shape(&Layout::new(TopRow::Nothing, 7).unwrap()), [(0, 5, 50), (5, 2, 50)]);
+        assert_eq!(shape(&grid_of(TopRow::Nothing, 1).unwrap()), [(0, 1, 100)]);
+        assert_eq!(shape(&grid_of(TopRow::Nothing, 7).unwrap()), [(0, 5, 50), (5, 2, 50)]);
+    }
+
+    #[test]
+    fn windows_layout_gives_every_agent_a_window_of_its_own() {
+        let windows = |top, agents| Layout::new(LayoutMode::Windows, top, agents).unwrap();
+        let layout = windows(TopRow::SupervisorAndDashboard, 30);
+        assert_eq!((shape(&layout), layout.windows), (vec![(0, 2, 100)], 30));
+        let layout = windows(TopRow::Dashboard, 4);
+        assert_eq!((shape(&layout), layout.windows, layout.panes()), (vec![(0, 1, 100)], 4, 5));
+        let layout = windows(TopRow::Nothing, 4);
+        assert_eq!((shape(&layout), layout.windows, layout.panes()), (vec![(0, 1, 100)], 3, 4));
     }
 
     #[test]
     fn layout_without_a_supervisor_fits_more_agents_in_narrower_panes() {
-        assert_eq!(shape(&Layout::new(TopRow::Nothing, 27).unwrap())[0].1, 6);
+        assert_eq!(shape(&grid_of(TopRow::Nothing, 27).unwrap())[0].1, 6);
         assert!(
-            Layout::new(TopRow::Dashboard, MAX_BARE).is_ok()
-                && Layout::new(TopRow::Dashboard, MAX_BARE + 1).is_err()
+            grid_of(TopRow::Dashboard, MAX_BARE).is_ok() && grid_of(TopRow::Dashboard, MAX_BARE + 1).is_err()
         );
     }
 
@@ -234,7 +269,7 @@ mod tests {
             top in prop_oneof![Just(TopRow::SupervisorAndDashboard), Just(TopRow::Dashboard), Just(TopRow::Nothing)],
             agents in 1..=MAX_BARE,
         ) {
-            let Ok(layout) = Layout::new(top, agents) else {
+            let Ok(layout) = grid_of(top, agents) else {
                 prop_assert!(top == TopRow::SupervisorAndDashboard && agents > MAX_SUPERVISED);
                 return Ok(());
             };

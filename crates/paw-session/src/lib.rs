@@ -3,7 +3,7 @@
 //! - [`briefing`]: the instructions an agent gets when it starts, and the file that contains them
 //! - [`cli_hooks`]: hooks through which AI CLIs report what they do
 //! - [`conversations`]: the conversation that each agent resumes
-//! - [`delivery`]: sends the first prompt to each agent, in the background
+//! - [`delivery`]: sends the first prompt to each agent
 //! - [`launch`]: starts a session as planned, or changes nothing
 //! - [`layout`]: sizes and positions of panes, calculated without tmux
 //! - [`lifecycle`]: every command on a session after its start

@@ -1,4 +1,4 @@
-//! A session's window as one batch of tmux commands, the same for a start, a recovery and a dry run.
+//! A session's windows as one batch of tmux commands, the same for a start, a recovery and a dry run.
 //!
 //! Panes are identified by an option ([`MARK`]). Inside the batch they are addressed by index, because their ids are not
 //! known yet. Indices start at zero, regardless of the user's tmux configuration.
@@ -18,7 +18,7 @@ use paw_host::process::shell_quote;
 use paw_host::tmux::TmuxCommand;
 
 use build::with_environment;
-pub use build::{push_sizes, restore_size};
+pub use build::{new_window, push_sizes, restore_size};
 
 use crate::layout::{Layout, TooManyAgents, TopRow};
 use crate::logs::{self, LogOwner};
@@ -203,7 +203,7 @@ impl SessionWindow {
     /// The window that a receipt describes.
     pub fn of(receipt: &Receipt, builder: PaneBuilder<'_>) -> Result<Self, TooManyAgents> {
         let top = TopRow::of(receipt.mode, receipt.has_broker());
-        let layout = Layout::new(top, receipt.worktrees.len())?;
+        let layout = Layout::of(receipt)?;
         let mut panes = Vec::with_capacity(layout.panes());
         if receipt.mode == SessionMode::Supervisor {
             panes.push(builder.supervisor(receipt, &receipt.supervisor.clone().unwrap_or_default()));

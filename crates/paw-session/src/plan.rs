@@ -11,7 +11,7 @@ use paw_agent::detect::CliInfo;
 use paw_agent::hooks::HookEnvironment;
 use paw_agent::hooks::install::{with_hooks, with_supervisor_hooks};
 use paw_agent::launch::{command_line, supervisor_command_line};
-use paw_core::config::{Approval, PawConfig, SupervisorConfig, WorktreePlacement};
+use paw_core::config::{Approval, LayoutMode, PawConfig, SupervisorConfig, WorktreePlacement};
 use paw_core::paths::CheckoutDir;
 use paw_core::{
     AgentId, AgentReceipt, BranchName, ProjectName, Receipt, SessionMode, SessionName, SupervisorReceipt,
@@ -99,6 +99,7 @@ pub struct SessionPlan {
     pub mouse: bool,
     /// Whether pane borders show the agent.
     pub borders: bool,
+    pub layout: LayoutMode,
     pub log_dir: Option<PathBuf>,
     pub tmux_socket: Option<String>,
     /// Whether to reject an agent's commits on other branches.
@@ -131,6 +132,7 @@ impl SessionPlan {
         receipt.supervisor.clone_from(&self.supervisor);
         receipt.mouse = self.mouse;
         receipt.borders = self.borders;
+        receipt.layout = self.layout;
         receipt.log_dir.clone_from(&self.log_dir);
         receipt.tmux_socket.clone_from(&self.tmux_socket);
         if let Some(broker) = &self.broker {
@@ -168,7 +170,7 @@ pub fn plan(
         return Err(PlanError::NoAgents);
     }
     let mode = if supervised { SessionMode::Supervisor } else { SessionMode::Bare };
-    Layout::new(TopRow::of(mode, broker), request.agents.len())?;
+    Layout::new(config.layout.mode, TopRow::of(mode, broker), request.agents.len())?;
     check_branches(&request.agents, context)?;
     let agents = plan_agents(request, context, &supervisor, broker)?;
     check_directories(&agents, context, exists)?;
@@ -197,6 +199,7 @@ pub fn plan(
         placement: config.worktree_placement(),
         mouse: config.mouse(),
         borders: config.layout.border_affordances,
+        layout: config.layout.mode,
         log_dir: log_dir.map(|logging| context.repo.root.join(&logging.log_dir)),
         tmux_socket: config.tmux.socket.clone(),
         guard: (supervised || request.unattended) && supervisor.strict_branch_guard,

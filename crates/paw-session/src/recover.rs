@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use paw_agent::cli;
 use paw_agent::resume::can_resume;
-use paw_core::config::{BrokerConfig, WorktreePlacement};
+use paw_core::config::{BrokerConfig, LayoutMode, WorktreePlacement};
 use paw_core::receipt::FORMAT;
 use paw_core::{AgentId, AgentReceipt, Receipt, SessionName, SessionStatus};
 use paw_host::git::Repo;
@@ -13,7 +13,6 @@ use paw_worktree::SessionWorktree;
 
 use crate::cli_hooks;
 use crate::conversations;
-use crate::delivery;
 use crate::launch::rollback::{Rollback, RollbackStep};
 use crate::launch::{
     self, BriefingContext, BrokerReservation, LaunchError, LaunchServices, LaunchedSession, PaneTokens,
@@ -77,9 +76,7 @@ pub fn resume(
         services.receipts.update(&receipt.session_name, &services.receipts.lock()?, change)
     };
     let updated = set(SessionStatus::Active)?.unwrap_or_else(|| receipt.clone());
-    if updated.has_broker()
-        && let Err(error) = session_process::start(repo, services.program, lock)
-    {
+    if let Err(error) = session_process::start(repo, services.program, &updated, lock) {
         set(SessionStatus::Paused)?;
         return Err(error.into());
     }
@@ -88,7 +85,6 @@ pub fn resume(
     if receipt.has_broker() {
         show_dashboard(services, &receipt, &mut batch, DashboardPane::Restarted)?;
     }
-    batch_with_delivery(services, &receipt, &mut batch);
     if !batch.commands().is_empty() {
         services.tmux.run_batch(&batch)?;
     }
@@ -102,12 +98,11 @@ pub fn complete(
     receipt: &Receipt,
     lock: &SessionLock,
 ) -> Result<Vec<String>, LaunchError> {
-    if !receipt.has_broker() {
-        return Ok(Vec::new());
-    }
-    let notes = session_process::start_newest(repo, services.program, lock)?;
+    let notes = session_process::start_newest(repo, services.program, receipt, lock)?;
     let mut batch = Batch::default();
-    show_dashboard(services, receipt, &mut batch, DashboardPane::AsItIs)?;
+    if receipt.has_broker() {
+        show_dashboard(services, receipt, &mut batch, DashboardPane::AsItIs)?;
+    }
     if !batch.commands().is_empty() {
         services.tmux.run_batch(&batch)?;
     }
@@ -146,7 +141,7 @@ fn show_dashboard(
             batch.push(TmuxCommand::new("respawn-pane").args(["-k", "-t", &id]));
             id
         }
-        None => split_dashboard(services, &target, find(SUPERVISOR))?,
+        None => split_dashboard(services, &target, receipt.layout, find(SUPERVISOR))?,
     };
     batch.push(panes::mark(&id, &dashboard.mark));
     panes::title(&id, &dashboard.title, &mut |command| batch.push(command));
@@ -154,22 +149,19 @@ fn show_dashboard(
     Ok(())
 }
 
-fn batch_with_delivery(services: LaunchServices<'_>, receipt: &Receipt, batch: &mut Batch) {
-    if let Some(deliver) = delivery::background_command(receipt, services.receipts, services.program) {
-        batch.push(deliver);
-    }
-}
-
 /// Creates a pane for the dashboard if its pane was closed: next to the supervisor, or above all agents.
 fn split_dashboard(
     services: LaunchServices<'_>,
     target: &str,
+    layout: LayoutMode,
     supervisor: Option<String>,
 ) -> Result<String, LaunchError> {
-    let split = TmuxCommand::new("split-window").args(["-d", "-P", "-F", "#{pane_id}"]);
-    let split = match supervisor {
-        Some(supervisor) => split.args(["-h", "-l", "50%", "-t", &supervisor]),
-        None => split.args(["-v", "-b", "-f", "-l", "40%", "-t", target]),
+    let new = |verb| TmuxCommand::new(verb).args(["-d", "-P", "-F", "#{pane_id}"]);
+    let split = match (supervisor, layout) {
+        (Some(supervisor), _) => new("split-window").args(["-h", "-l", "50%", "-t", &supervisor]),
+        (None, LayoutMode::Grid) => new("split-window").args(["-v", "-b", "-f", "-l", "40%", "-t", target]),
+        // At the lowest free index.
+        (None, LayoutMode::Windows) => new("new-window").args(["-n", DASHBOARD, "-t", target]),
     };
     Ok(services.tmux.run(&split)?.trim().to_owned())
 }

@@ -1,6 +1,7 @@
 //! The session's long-running process, `git paw __session`: starts it detached from any terminal, finds it, and ends it.
 //!
-//! The running broker holds a lock, so only one process runs; `endpoint.json` says which.
+//! The running broker holds a lock, so only one process runs; `endpoint.json` says which. Without a broker, the process holds
+//! a lock of its own and watches only the panes.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 use paw_broker::endpoint::{Endpoint, VERSION};
 use paw_core::paths::PawDir;
-use paw_core::{Diagnostic, ErrorCode, ErrorReport};
+use paw_core::{Diagnostic, ErrorCode, ErrorReport, Receipt};
 use paw_host::caller::{AGENT_VARIABLE, TOKEN_VARIABLE};
 use paw_host::clock::Stopwatch;
 use paw_host::files::{self, FileError, Lock};
@@ -106,8 +107,22 @@ pub fn find(repo: &Repo) -> Result<ProcessState, FileError> {
     })
 }
 
-/// Starts the process unless it is running, and waits until it is ready.
-pub fn start(repo: &Repo, program: &Path, _lock: &SessionLock) -> Result<(), ProcessStartError> {
+/// Whether the process of a session without a broker is running.
+pub fn is_running_without_broker(repo: &Repo) -> Result<bool, FileError> {
+    let dir = PawDir::of(&repo.common_dir);
+    if dir.path().is_dir() { Lock::is_held(&dir.process_lock()) } else { Ok(false) }
+}
+
+/// Starts the process of this session unless it is running, and waits until it is ready.
+pub fn start(
+    repo: &Repo,
+    program: &Path,
+    receipt: &Receipt,
+    _lock: &SessionLock,
+) -> Result<(), ProcessStartError> {
+    if !receipt.has_broker() {
+        return if is_running_without_broker(repo)? { Ok(()) } else { spawn(repo, program) };
+    }
     let watch = Stopwatch::start();
     loop {
         match find(repo)? {
@@ -125,8 +140,13 @@ pub fn start(repo: &Repo, program: &Path, _lock: &SessionLock) -> Result<(), Pro
 pub fn start_newest(
     repo: &Repo,
     program: &Path,
+    receipt: &Receipt,
     lock: &SessionLock,
 ) -> Result<Vec<String>, ProcessStartError> {
+    if !receipt.has_broker() {
+        start(repo, program, receipt, lock)?;
+        return Ok(Vec::new());
+    }
     let before = find(repo)?;
     let mut notes = Vec::new();
     match &before {
@@ -141,7 +161,7 @@ pub fn start_newest(
         }
         ProcessState::Running(_) | ProcessState::Starting => {}
     }
-    start(repo, program, lock)?;
+    start(repo, program, receipt, lock)?;
     Ok(notes)
 }
 

@@ -28,3 +28,4 @@ pub mod sweep;
 
 pub mod unanswered_questions;
 pub mod unattended;
+mod wide_pane;

@@ -5,7 +5,7 @@
 //! - [`press`]: presses the approval keys in a pane
 //!
 //! `agent_tracker` tracks the state of one agent and `prompt` the approval it waits for, both pure. `panes` captures all
-//! panes at once, `remedy` helps a stalled agent, `manual_approvals` notices approvals given in the pane, and `messages`
+//! panes at once, `remedy` resumes an agent after a rate limit, `manual_approvals` notices approvals given in the pane, and `messages`
 //! builds the messages the monitor publishes. Keys are pressed only into a prompt that was captured a moment before.
 
 mod agent_tracker;

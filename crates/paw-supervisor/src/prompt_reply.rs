@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use paw_agent::cli;
-use paw_agent::screen::{ApprovalRequest, ApprovalSubject};
+use paw_agent::screen::{ApprovalRequest, ApprovalSubject, may_be_cut};
 use paw_agent::state::AgentActivity;
 use paw_core::{AgentId, Diagnostic, ErrorCode, ErrorReport, PawError};
 use paw_host::files::Dirs;
@@ -12,6 +12,7 @@ use crate::approval::log::VerdictLog;
 use crate::approval::{self, ApprovalVerdict};
 use crate::monitor::{press, verdict};
 use crate::sweep::{self, AgentSnapshot};
+use crate::wide_pane;
 
 /// The prompt that an agent shows.
 #[derive(Debug)]
@@ -69,8 +70,15 @@ impl PendingPrompt {
         let Some(pane) = &agent.pane else {
             return Err(PromptReplyError::NoPane { agent: id, reason: agent.known.reason }.into());
         };
-        let (pane, reading) = (pane.id.clone(), pane.look.read(cli::descriptor(&agent.cli)));
-        match (reading.state, &agent.known.state) {
+        let cli = cli::descriptor(&agent.cli);
+        let (pane, reading) = (pane.id.clone(), pane.look.read(cli));
+        let wide = match &agent.pane {
+            Some(seen) if may_be_cut(cli, &seen.look.screen, &reading) => {
+                wide_pane::read_prompt(&session.tmux, &pane, cli, &session.repo.common_dir)?
+            }
+            _ => None,
+        };
+        match (wide.unwrap_or(reading).state, &agent.known.state) {
             (AgentActivity::WaitingApproval(ask), _) => Ok(Self { agent, pane, ask }),
             (_, AgentActivity::WaitingApproval(_)) => Err(PromptReplyError::NotShown { agent: id }.into()),
             (_, state) => Err(PromptReplyError::NotWaiting { agent: id, state: state.to_string() }.into()),
@@ -123,11 +131,14 @@ impl PendingPrompt {
         };
         let log = VerdictLog::of(&session.repo.common_dir);
         verdict::record(&log, &session.receipt, &self.agent.id, &self.ask, &said, now)?;
+        let (tmux, common_dir) = (&session.tmux, &session.repo.common_dir);
         let pressed = match reply {
             PromptReply::Approve => {
-                press::press_approval_keys(&session.tmux, &self.pane, self.cli(), &self.ask)
+                press::press_approval_keys(tmux, &self.pane, self.cli(), &self.ask, common_dir)
             }
-            PromptReply::Deny => press::press_denial_keys(&session.tmux, &self.pane, self.cli(), &self.ask),
+            PromptReply::Deny => {
+                press::press_denial_keys(tmux, &self.pane, self.cli(), &self.ask, common_dir)
+            }
         };
         if pressed? { Ok(()) } else { Err(PromptReplyError::Changed { agent: self.agent.id.clone() }.into()) }
     }

@@ -18,8 +18,7 @@ pub use reset::parse_reset_time;
 
 /// The same command this many times in a row is a loop.
 const LOOP: u32 = 6;
-/// A prompt that git paw typed is sent after this long; text from someone else is reported after `UNSENT`.
-const OURS_UNSENT: SignedDuration = SignedDuration::from_secs(10);
+/// Text that is not sent for this long is reported.
 const UNSENT: SignedDuration = SignedDuration::from_mins(5);
 /// An exited CLI is reported after this long, in case it is being restarted.
 const DEAD: SignedDuration = SignedDuration::from_secs(10);
@@ -56,8 +55,6 @@ pub struct AgentProgress<'a> {
     pub progress: Timestamp,
     /// The text in its input.
     pub typed: Option<&'a str>,
-    /// Whether git paw typed that text.
-    pub typed_is_ours: bool,
     /// The last command and how often it ran in a row.
     pub repeats: (&'a str, u32),
     /// How much context its conversation has left, in percent.
@@ -134,8 +131,6 @@ impl fmt::Display for Stall {
 /// A remedy that cannot do harm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remedy {
-    /// Press Enter, for a prompt that git paw typed.
-    Send,
     /// Tell it to continue: its limit has reset.
     Resume,
 }
@@ -151,7 +146,6 @@ pub enum StallStep {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StallDetector {
     reported: BTreeSet<StallKind>,
-    tried: bool,
     /// The text in the input, and since when it is there.
     typed: Option<(String, Timestamp)>,
     limit: Option<RateLimit>,
@@ -165,12 +159,8 @@ impl StallDetector {
         now: Timestamp,
     ) -> Vec<StallStep> {
         let unsent = self.unsent_for(activity, now);
-        let mut steps = Vec::new();
-        if activity.typed_is_ours && unsent.is_some_and(|unsent| unsent >= OURS_UNSENT) && !self.tried {
-            self.tried = true;
-            steps.push(StallStep::Apply(Remedy::Send));
-        }
-        steps.extend(self.resume(activity, limits, now).map(StallStep::Apply));
+        let resume = self.resume(activity, limits, now).map(StallStep::Apply);
+        let mut steps: Vec<_> = resume.into_iter().collect();
         let found = find(activity, limits, unsent, now);
         self.reported.retain(|kind| found.iter().any(|stall| stall.kind() == *kind));
         for stall in found {
@@ -186,7 +176,6 @@ impl StallDetector {
         let text = activity.typed.filter(|text| !text.is_empty() && *activity.state == AgentActivity::Idle);
         let Some(text) = text else {
             self.typed = None;
-            self.tried = false;
             return None;
         };
         match &self.typed {

@@ -16,7 +16,7 @@ use paw_core::{AgentId, PawError};
 use paw_session::lifecycle::Session;
 use paw_view::{AgentState, CliState, Observation, SessionSnapshot, SessionView, StateSource, ViewEvent};
 
-use crate::monitor::panes::{self, PaneList};
+use crate::monitor::panes::PaneList;
 use crate::monitor::verdict;
 
 /// One agent at one moment.
@@ -40,25 +40,30 @@ pub struct CapturedPane {
 impl AgentSnapshot {
     /// The snapshot as plain data for a [`SessionView`].
     pub fn observation(&self, now: Timestamp) -> Observation {
-        let ObservedState { state, since, source, reason } = &self.known;
-        let waits_for = match state {
-            AgentActivity::WaitingApproval(ask) => Some(verdict::describe(ask)),
-            _ => None,
-        };
-        let source = match source {
-            ObservationSource::Hooks => StateSource::Hooks,
-            ObservationSource::Process => StateSource::Process,
-            ObservationSource::Screen => StateSource::Screen,
-            ObservationSource::Nothing => StateSource::Nothing,
-        };
-        let state = AgentState::find(state.name()).unwrap_or(AgentState::Unknown);
-        Observation { state, since: *since, at: now, source, reason: reason.clone(), waits_for }
+        observe(&self.known, now)
     }
 
     /// The last `rows` rows of its pane.
     pub fn tail(&self, rows: usize) -> String {
         self.pane.as_ref().map(|pane| pane.look.screen.tail(rows)).unwrap_or_default()
     }
+}
+
+/// A state as plain data for a [`SessionView`].
+pub(crate) fn observe(known: &ObservedState, now: Timestamp) -> Observation {
+    let ObservedState { state, since, source, reason } = known;
+    let waits_for = match state {
+        AgentActivity::WaitingApproval(ask) => Some(verdict::describe(ask)),
+        _ => None,
+    };
+    let source = match source {
+        ObservationSource::Hooks => StateSource::Hooks,
+        ObservationSource::Process => StateSource::Process,
+        ObservationSource::Screen => StateSource::Screen,
+        ObservationSource::Nothing => StateSource::Nothing,
+    };
+    let state = AgentState::find(state.name()).unwrap_or(AgentState::Unknown);
+    Observation { state, since: *since, at: now, source, reason: reason.clone(), waits_for }
 }
 
 /// Captures all agents at the same moment, in the order of the session.
@@ -82,7 +87,7 @@ fn capture(session: &Session, now: Timestamp) -> Result<(SessionSnapshot, Vec<Ag
     let mut snapshot = session.snapshot()?;
     find_unmarked(session, &mut snapshot)?;
     let panes: Vec<&str> = snapshot.agents.iter().filter_map(|(_, member)| member.pane.as_deref()).collect();
-    let mut looks = panes::capture(&session.tmux, &panes)?;
+    let mut looks = PaneSnapshot::capture_all(&session.tmux, &panes)?;
     let notes = HookNotes::of(&session.repo.common_dir);
     let swept = snapshot.agents.iter().zip(&session.receipt.worktrees).map(|((id, member), agent)| {
         let pane = member.pane.clone();

@@ -12,7 +12,6 @@ pub(crate) mod complete;
 pub(crate) mod completions;
 pub(crate) mod daemon;
 pub(crate) mod dashboard;
-pub(crate) mod deliver;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod doctor;
@@ -71,7 +70,6 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCod
         Command::Add(args) => add::run(&args, context)?,
         Command::Remove(args) => remove::run(&args, context)?,
         Command::Replay(args) => replay::run(&args, context)?,
-        Command::Deliver(args) => deliver::run(&args, context)?,
         Command::LogPane(args) => log_pane::run(&args)?,
         Command::RestartAgent(args) => restart_agent::run(&args, context)?,
         Command::ExecScript(args) => exec_script::run(&args, context)?,

@@ -10,7 +10,7 @@ use paw_host::clock;
 use paw_host::process::exec_shell_line;
 use paw_session::lifecycle::Session;
 use paw_session::lifecycle::window::TmuxWindow;
-use paw_session::{delivery, panes};
+use paw_session::panes;
 
 use crate::context::Context;
 
@@ -32,17 +32,10 @@ pub(crate) fn run(args: &RestartAgentArgs, context: &Context) -> Result<(), PawE
     }
     context.output.note(&format!("no conversation to resume: {id} starts a new one"));
     let lock = session.receipts.lock()?;
-    let begun = session.receipts.update(&session.receipt.session_name, &lock, |receipt| {
-        reset(receipt, id);
-        receipt.clone()
-    })?;
+    session.receipts.update(&session.receipt.session_name, &lock, |receipt| reset(receipt, id))?;
     drop(lock);
-    let program = paw_host::process::own_program()?;
-    if let Some(deliver) =
-        begun.and_then(|receipt| delivery::background_command(&receipt, &session.receipts, &program))
-    {
-        session.tmux.run(&deliver)?;
-    }
+    // It delivers the prompt.
+    context.ensure_process(&session);
     let error = exec_shell_line(&format!("exec {line}"));
     Err(PawError::internal(format!("cannot restart {id}: {error}")))
 }
@@ -81,15 +74,13 @@ fn find_line(receipt: &Receipt, id: &AgentId) -> Option<String> {
 fn reset(receipt: &mut Receipt, id: &AgentId) {
     if let Some(supervisor) = receipt.supervisor.as_mut().filter(|_| id.as_str() == AgentId::SUPERVISOR) {
         supervisor.conversation = None;
-        supervisor.boot_prompt_problem = None;
-        supervisor.pending_boot_prompt.clone_from(&supervisor.boot_prompt);
+        supervisor.queue_boot_prompt();
         return;
     }
     let at = receipt.agent_ids().iter().position(|one| one == id);
     if let Some(agent) = at.and_then(|at| receipt.worktrees.get_mut(at)) {
         agent.conversation = None;
-        agent.boot_prompt_problem = None;
-        agent.pending_boot_prompt.clone_from(&agent.boot_prompt);
+        agent.queue_boot_prompt();
     }
 }
 
@@ -122,10 +113,7 @@ mod tests {
         }
         let id = AgentId::new("feat-b").unwrap();
         reset(&mut receipt, &id);
-        assert!(!delivery::is_pending(&Receipt {
-            worktrees: receipt.worktrees[..1].to_vec(),
-            ..receipt.clone()
-        }));
+        assert_eq!(receipt.worktrees[0].pending_boot_prompt, None);
         let agent = &receipt.worktrees[1];
         assert_eq!((agent.pending_boot_prompt.as_deref(), &agent.conversation), (Some("begin"), &None));
         assert_eq!(find_line(&receipt, &id).as_deref(), Some("'my cli'"));

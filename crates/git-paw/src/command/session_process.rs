@@ -4,7 +4,7 @@ use clap::Args;
 use paw_core::PawError;
 use paw_core::paths::PawDir;
 use paw_host::process::{leave_terminal, silence_stdout};
-use paw_runtime::SessionProcess;
+use paw_runtime::{BrokerlessSession, SessionProcess};
 use serde_json::json;
 
 use crate::context::Context;
@@ -26,17 +26,32 @@ pub(crate) fn run(args: &SessionProcessArgs, context: &Context) -> Result<(), Pa
     }
     leave_terminal();
     output::start_process_log(PawDir::of(&context.require_repo()?.common_dir).session_log());
-    let session = start(context).inspect_err(|error| tracing::error!(target: "paw::session", "{error}"))?;
-    tracing::info!(target: "paw::session", "started as process {}, broker at {}", std::process::id(), session.url());
+    let run = serve(context).inspect_err(|error| tracing::error!(target: "paw::session", "{error}"))?;
     context.output.document(&json!({"ready": true}))?;
     silence_stdout().map_err(|error| PawError::internal(format!("cannot close standard output: {error}")))?;
-    session.runtime().block_on(session.ended());
-    tracing::info!(target: "paw::session", "ending process {}", std::process::id());
-    session.stop();
+    run();
     Ok(())
 }
 
-fn start(context: &Context) -> Result<SessionProcess, PawError> {
-    context.require_session()?;
-    SessionProcess::start(context.session_settings()?)
+/// Starts the process. The result runs it until it ends.
+fn serve(context: &Context) -> Result<Box<dyn FnOnce()>, PawError> {
+    let pid = std::process::id();
+    let ending = move || tracing::info!(target: "paw::session", "ending process {pid}");
+    let receipt = context.require_session()?.receipt;
+    let settings = context.session_settings()?;
+    if !receipt.has_broker() {
+        let session = BrokerlessSession::start(&settings, receipt)?;
+        tracing::info!(target: "paw::session", "started as process {pid}, without a broker");
+        return Ok(Box::new(move || {
+            session.run();
+            ending();
+        }));
+    }
+    let session = SessionProcess::start(settings)?;
+    tracing::info!(target: "paw::session", "started as process {pid}, broker at {}", session.url());
+    Ok(Box::new(move || {
+        session.runtime().block_on(session.ended());
+        ending();
+        session.stop();
+    }))
 }

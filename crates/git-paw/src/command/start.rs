@@ -13,9 +13,9 @@ use std::sync::Mutex;
 use clap::Args;
 use paw_agent::detect_clis;
 use paw_agent::hooks::HookEnvironment;
-use paw_core::config::PawConfig;
+use paw_core::config::{LayoutMode, PawConfig};
 use paw_core::paths::PawDir;
-use paw_core::{Diagnostic as _, PawError, Receipt};
+use paw_core::{Diagnostic as _, PawError, Receipt, SessionStatus};
 use paw_host::clock;
 use paw_host::config::Layers;
 use paw_host::files::{self, Access};
@@ -87,6 +87,9 @@ pub(crate) struct StartArgs {
     /// Disable the supervisor for this session, overriding [supervisor] enabled = true
     #[arg(long)]
     no_supervisor: bool,
+    /// How panes are arranged, instead of [layout] mode: all agents in a grid, or each in its own window
+    #[arg(long, value_name = "LAYOUT")]
+    layout: Option<LayoutArg>,
     /// Do not warn about uncommitted specs
     #[arg(long)]
     force: bool,
@@ -98,6 +101,22 @@ pub(crate) struct StartArgs {
     trust: bool,
     #[command(flatten)]
     unattended: UnattendedArgs,
+}
+
+/// The arrangements of panes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum LayoutArg {
+    Grid,
+    Windows,
+}
+
+impl LayoutArg {
+    fn mode(self) -> LayoutMode {
+        match self {
+            Self::Grid => LayoutMode::Grid,
+            Self::Windows => LayoutMode::Windows,
+        }
+    }
 }
 
 pub(crate) fn run(args: &StartArgs, context: &Context) -> Result<ExitCode, PawError> {
@@ -148,16 +167,15 @@ fn begin(args: &StartArgs, context: &Context) -> Result<Option<StartedSession>, 
     let running = RunningSessions::load(&tmux)?;
     let (receipt, state) = match session {
         Some(session) => {
-            if args.is_for_a_new_session() {
+            let is_rebuilt = running.status(&session.receipt) == SessionStatus::Stopped;
+            if args.is_for_a_new_session() || (args.layout.is_some() && !is_rebuilt) {
                 note_ignored_flags(&session, context);
             }
-            existing::bring_back(
-                services,
-                existing::follow_moved_repo(session, context)?,
-                &site,
-                (&running, &lock),
-                context,
-            )?
+            let mut receipt = existing::follow_moved_repo(session, context)?;
+            if let Some(layout) = args.layout.filter(|_| is_rebuilt) {
+                receipt.layout = layout.mode();
+            }
+            existing::bring_back(services, receipt, &site, (&running, &lock), context)?
         }
         None => match start_new(args, services, &site, (&running, &lock), context)? {
             Some(receipt) => (receipt, StartOutcome::Launched),
@@ -176,7 +194,8 @@ fn note_ignored_flags(session: &Session, context: &Context) {
 
 /// The approved configuration.
 fn config(args: &StartArgs, site: &StartContext, context: &Context) -> Result<PawConfig, PawError> {
-    let config = approval::session_config(&site.layers, &site.repo, site.consent, context)?;
+    let mut config = approval::session_config(&site.layers, &site.repo, site.consent, context)?;
+    config.layout.mode = args.layout.map_or(config.layout.mode, LayoutArg::mode);
     Ok(if args.unattended.is_wanted() { unattended::with_broker(config) } else { config })
 }
 
@@ -244,8 +263,13 @@ impl StartArgs {
 
     /// Whether any flag is only for a new session.
     fn is_for_a_new_session(&self) -> bool {
-        let rest =
-            Self { unattended: UnattendedArgs::default(), trust: false, dry_run: false, ..self.clone() };
+        let rest = Self {
+            unattended: UnattendedArgs::default(),
+            trust: false,
+            dry_run: false,
+            layout: None,
+            ..self.clone()
+        };
         rest != Self::default()
     }
 }

@@ -1,5 +1,6 @@
 //! `git paw tell`
 
+use std::thread;
 use std::time::Duration;
 
 use clap::Args;
@@ -8,8 +9,8 @@ use paw_agent::deliver::{DeliveryError, DeliveryOptions, deliver};
 use paw_agent::state::AgentActivity;
 use paw_broker::message::FeedbackMessage;
 use paw_core::config::{PawConfig, TellMode};
-use paw_core::{AgentId, ErrorCode, PawError};
-use paw_host::clock;
+use paw_core::{AgentId, ErrorCode, PawError, Receipt};
+use paw_host::clock::{self, Stopwatch};
 use paw_session::lifecycle::Session;
 use paw_supervisor::sweep::{self, AgentSnapshot};
 use serde::Serialize;
@@ -48,6 +49,7 @@ pub(crate) struct TellArgs {
 
 /// How long to wait for a busy agent.
 const READY: Duration = Duration::from_secs(20);
+const POLL: Duration = Duration::from_millis(100);
 
 /// How an instruction reached an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -105,11 +107,12 @@ fn tell(
     let has_broker = session.receipt.has_broker();
     let mode = config.supervisor.clone().unwrap_or_default().tell.mode;
     let is_idle = agent.known.state == AgentActivity::Idle;
+    let is_briefed = find_pending_prompt(&session.receipt, &agent.id).is_none();
     let typed = match mode {
         _ if args.now || args.inbox => args.now,
         TellMode::SendKeys => true,
         TellMode::Feedback => false,
-        TellMode::Auto => (is_idle && may_type(context).is_ok()) || !has_broker,
+        TellMode::Auto => (is_idle && is_briefed && may_type(context).is_ok()) || !has_broker,
     };
     if !typed {
         let sent = send(&agent.id, text, has_broker, context);
@@ -117,6 +120,7 @@ fn tell(
         return Ok(DeliveryWay::Inbox);
     }
     may_type(context)?;
+    wait_for_first_prompt(session, &agent.id)?;
     let pane = agent.pane.as_ref().ok_or_else(|| {
         PawError::SessionError(format!("{} has no pane", agent.id)).hint("use --inbox to send a message")
     })?;
@@ -136,6 +140,33 @@ fn tell(
 /// Agents send each other messages; what is typed into a pane looks like the user's.
 fn may_type(context: &Context) -> Result<(), PawError> {
     context.privileged_client("type into an agent's pane").map(drop)
+}
+
+/// The text must not overtake the agent's first prompt.
+fn wait_for_first_prompt(session: &Session, agent: &AgentId) -> Result<(), PawError> {
+    let watch = Stopwatch::start();
+    let reason = loop {
+        let Some(receipt) = session.receipts.load(&session.receipt.session_name)? else { return Ok(()) };
+        match find_pending_prompt(&receipt, agent) {
+            None => return Ok(()),
+            Some(None) if !watch.remaining(READY).is_zero() => thread::sleep(POLL),
+            Some(reason) => break reason,
+        }
+    };
+    let problem = format!("{agent} has not received its first prompt yet");
+    let error = PawError::new(ErrorCode::FailedPrecondition, problem);
+    let error = match reason {
+        Some(reason) => error.hint(format!("{reason} (git paw attach {agent})")),
+        None => error.hint("it is delivered as soon as the CLI is ready; try again then"),
+    };
+    Err(error.hint("use --inbox to send a message"))
+}
+
+/// Why the agent's first prompt is not delivered yet, if it is pending.
+fn find_pending_prompt(receipt: &Receipt, agent: &AgentId) -> Option<Option<String>> {
+    let at = receipt.agent_ids().iter().position(|id| id == agent)?;
+    let agent = &receipt.worktrees[at];
+    agent.pending_boot_prompt.as_ref().map(|_| agent.boot_prompt_problem.clone())
 }
 
 fn no_inbox() -> PawError {

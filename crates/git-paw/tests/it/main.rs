@@ -35,6 +35,7 @@ mod mcp;
 mod merge;
 mod messages;
 mod monitor;
+mod notify;
 mod opencode;
 mod paw;
 mod power_cut;

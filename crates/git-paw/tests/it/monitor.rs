@@ -4,6 +4,7 @@ mod codex;
 mod dashboard;
 mod hook;
 mod keys;
+mod narrow;
 mod sweep;
 mod watch;
 

@@ -9,36 +9,6 @@ use crate::paw::paw;
 const PROMPT: &str = "Read all of AGENTS.md and begin with its first task";
 
 #[test]
-fn first_words_that_were_typed_and_never_sent_are_sent() {
-    let sandbox = Sandbox::new();
-    sandbox.write("home/.tmux.conf", "set -g default-command sh\n");
-    let agent = sandbox.install_agent("claude", AgentLook::Claude, "");
-    sandbox.write("home/.config/git-paw/config.toml", "[broker]\nenabled = true\n");
-    let repo = sandbox.repo("app");
-    let args = ["start", "--no-supervisor", "--cli", "claude", "--branches", "feat/x"];
-    let ran = paw(&sandbox, &repo.root, &args);
-    assert_eq!(ran.code, 0, "{ran}");
-    wait_until("it was briefed", || (!agent.prompts().is_empty()).then_some(()));
-    let receipts = Receipts::at(sandbox.home().join(".local/share/git-paw/sessions"));
-    let session = SessionName::new("paw-app").unwrap();
-    let pending = || receipts.load(&session).unwrap().unwrap().worktrees[0].pending_boot_prompt.clone();
-    wait_until("that is written down", || pending().is_none().then_some(()));
-    // As a delivery leaves it that has typed its text and was never heard again.
-    let forgotten = |receipt: &mut Receipt| {
-        receipt.worktrees[0].pending_boot_prompt = Some(PROMPT.to_owned());
-        receipt.worktrees[0].boot_prompt_problem = Some("the CLI does not take it".to_owned());
-    };
-    receipts.update(&session, &receipts.lock().unwrap(), forgotten).unwrap();
-    let format = "#{@paw_agent} #{pane_id}";
-    let panes = sandbox.tmux(["list-panes", "-s", "-t", "=paw-app:", "-F", format]);
-    let pane = panes.stdout.lines().find_map(|line| line.strip_prefix("feat-x ")).unwrap().to_owned();
-    sandbox.tmux(["send-keys", "-t", &pane, "-l", PROMPT]);
-    let sent = wait_until("it is sent", || agent.prompts().get(1).cloned());
-    assert_eq!(sent, PROMPT);
-    wait_until("that is written down", || pending().is_none().then_some(()));
-}
-
-#[test]
 fn what_a_person_has_typed_is_not_sent_for_them() {
     let sandbox = Sandbox::new();
     sandbox.write("home/.tmux.conf", "set -g default-command sh\n");
@@ -51,7 +21,7 @@ fn what_a_person_has_typed_is_not_sent_for_them() {
     wait_until("both were briefed", || (submitted() == 2).then_some(()));
     let receipts = Receipts::at(sandbox.home().join(".local/share/git-paw/sessions"));
     let session = SessionName::new("paw-app").unwrap();
-    // One prompt of ours was given up on; in the other pane a person is typing.
+    // One prompt of ours was typed by a process that was killed; in the other pane a person is typing.
     let forgotten = |receipt: &mut Receipt| {
         receipt.worktrees[1].pending_boot_prompt = Some(PROMPT.to_owned());
         receipt.worktrees[1].boot_prompt_problem = Some("the CLI does not take it".to_owned());
@@ -66,13 +36,17 @@ fn what_a_person_has_typed_is_not_sent_for_them() {
             .all(|one| one.pending_boot_prompt.is_none())
     };
     wait_until("that is written down", || told().then_some(()));
-    receipts.update(&session, &receipts.lock().unwrap(), forgotten).unwrap();
     let format = "#{@paw_agent} #{pane_id}";
     let panes = sandbox.tmux(["list-panes", "-s", "-t", "=paw-app:", "-F", format]).stdout;
     for (name, text) in [("feat-x ", "delete everything and begin anew"), ("feat-y ", PROMPT)] {
         let pane = panes.lines().find_map(|line| line.strip_prefix(name)).unwrap().to_owned();
         sandbox.tmux(["send-keys", "-t", &pane, "-l", text]);
+        wait_until("it is typed", || {
+            let shown = sandbox.tmux(["capture-pane", "-p", "-J", "-t", &pane]).stdout;
+            shown.contains(text).then_some(())
+        });
     }
+    receipts.update(&session, &receipts.lock().unwrap(), forgotten).unwrap();
     // When ours was sent, the other one had its time as well.
     wait_until("ours is sent", || (submitted() == 3).then_some(()));
     assert!(agent.prompts().iter().all(|prompt| !prompt.contains("anew")), "{:?}", agent.prompts());

@@ -40,23 +40,21 @@ fn read_signal(cli: &Cli, text: &str, before: &PaneSnapshot, now: &PaneSnapshot)
 }
 
 /// Follows the snapshots after an Enter.
-#[derive(Debug)]
-pub(super) struct AcceptanceCheck<'a> {
-    cli: &'a Cli,
-    text: &'a str,
-    before: &'a PaneSnapshot,
+#[derive(Debug, Clone)]
+pub(super) struct AcceptanceCheck {
+    before: PaneSnapshot,
     /// The last signal, and when it was first seen.
     last: Option<(Signal, Duration)>,
 }
 
-impl<'a> AcceptanceCheck<'a> {
-    pub(super) fn new(cli: &'a Cli, text: &'a str, before: &'a PaneSnapshot) -> Self {
-        Self { cli, text, before, last: None }
+impl AcceptanceCheck {
+    pub(super) fn new(before: PaneSnapshot) -> Self {
+        Self { before, last: None }
     }
 
     /// Whether the prompt was accepted, given a snapshot taken `at` this time after the Enter.
-    pub(super) fn update(&mut self, now: &PaneSnapshot, at: Duration) -> bool {
-        let signal = read_signal(self.cli, self.text, self.before, now);
+    pub(super) fn update(&mut self, cli: &Cli, text: &str, now: &PaneSnapshot, at: Duration) -> bool {
+        let signal = read_signal(cli, text, &self.before, now);
         let since = match self.last {
             Some((last, since)) if last == signal => since,
             _ => at,
@@ -95,9 +93,10 @@ mod tests {
 
     /// The index of the snapshot, one every 150 ms, at which the prompt counts as accepted.
     fn accepted_at(cli: &str, before: &PaneSnapshot, looks: &[PaneSnapshot]) -> Option<usize> {
-        let mut check = AcceptanceCheck::new(cli::descriptor(cli), TEXT, before);
+        let mut check = AcceptanceCheck::new(before.clone());
         looks.iter().enumerate().position(|(at, look)| {
-            check.update(look, Duration::from_millis(150) * u32::try_from(at).unwrap())
+            let at = Duration::from_millis(150) * u32::try_from(at).unwrap();
+            check.update(cli::descriptor(cli), TEXT, look, at)
         })
     }
 

@@ -38,6 +38,14 @@ pub enum Obstacle {
     Unsettled,
 }
 
+impl Obstacle {
+    /// Whether both are the same obstacle for a person. A screen that changes now and then is still not ready.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        let is_unready = |one: &Self| matches!(one, Self::Unsettled | Self::NotIdle(_));
+        self == other || (is_unready(self) && is_unready(other))
+    }
+}
+
 impl std::fmt::Display for Obstacle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -96,6 +104,13 @@ pub(super) fn is_text(typed: &str, text: &str) -> bool {
     let trace = trace(text);
     let letters: String = typed.chars().filter(|letter| letter.is_alphanumeric()).collect();
     !trace.is_empty() && letters.ends_with(&trace)
+}
+
+/// Whether the visible content of an input is a part of `text`, as in an input that scrolls.
+pub(super) fn is_part(typed: &str, text: &str) -> bool {
+    let letters = |text: &str| text.chars().filter(|letter| letter.is_alphanumeric()).collect::<String>();
+    let typed = letters(typed);
+    !typed.is_empty() && letters(text).contains(&typed)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! A snapshot of a pane: the program in the foreground, and the screen.
 
+use std::collections::BTreeMap;
+
 use paw_host::tmux::{Tmux, TmuxCommand, TmuxError};
 
 use crate::cli::Cli;
@@ -30,35 +32,20 @@ pub struct PaneSnapshot {
 
 impl PaneSnapshot {
     pub fn capture(tmux: &Tmux, pane_id: &str) -> Result<Self, TmuxError> {
-        const FORMAT: &str = "#{pane_dead} #{cursor_flag} #{pane_current_command}";
-        let command = TmuxCommand::new("display-message").args([
-            "-p",
-            "-t",
-            pane_id,
-            FORMAT,
-            ";",
-            "capture-pane",
-            "-p",
-            "-e",
-            "-t",
-            pane_id,
-        ]);
-        let answer = tmux.run(&command)?;
-        let (fields, shown) = answer.split_once('\n').unwrap_or((&answer, ""));
-        let mut fields = fields.splitn(3, ' ');
-        let (Some(dead), Some(cursor), Some(program)) = (fields.next(), fields.next(), fields.next()) else {
-            return Err(TmuxError::Unexpected(answer));
-        };
-        // For a pane that no longer exists tmux prints empty fields.
-        if dead.is_empty() {
-            return Err(TmuxError::Unexpected(format!("there is no pane {pane_id}")));
+        let found = Self::capture_all(tmux, &[pane_id])?.remove(pane_id);
+        found.ok_or_else(|| TmuxError::Unexpected(format!("there is no pane {pane_id}")))
+    }
+
+    /// Captures several panes at the same moment. Fails if one of them has been closed.
+    pub fn capture_all(tmux: &Tmux, panes: &[&str]) -> Result<BTreeMap<String, Self>, TmuxError> {
+        let mut words: Vec<&str> = Vec::new();
+        for pane in panes {
+            words.extend(["display-message", "-p", "-t", pane, FACTS, ";"]);
+            words.extend(["capture-pane", "-p", "-e", "-t", pane, ";"]);
         }
-        Ok(Self {
-            program: program.to_owned(),
-            dead: dead == "1",
-            cursor_visible: cursor == "1",
-            screen: Screen::parse(shown),
-        })
+        let [first, rest @ .., _] = words.as_slice() else { return Ok(BTreeMap::new()) };
+        let answer = tmux.run(&TmuxCommand::new(first).args(rest.iter().copied()))?;
+        parse_captures(&answer).ok_or(TmuxError::Unexpected("half of a pane".to_owned()))
     }
 
     pub fn read(&self, cli: &Cli) -> ScreenReading {
@@ -81,9 +68,53 @@ impl PaneSnapshot {
     }
 }
 
+/// A header line for each pane, followed by as many lines as the pane is high.
+const FACTS: &str = "#{pane_id} #{pane_height} #{pane_dead} #{cursor_flag} #{pane_current_command}";
+
+/// A pane can show anything, so its lines are counted and never searched.
+fn parse_captures(answer: &str) -> Option<BTreeMap<String, PaneSnapshot>> {
+    let mut looks = BTreeMap::new();
+    let mut lines = answer.split_inclusive('\n');
+    while let Some(facts) = lines.next() {
+        let mut facts = facts.trim_end_matches('\n').splitn(5, ' ');
+        let id = facts.next().filter(|id| id.starts_with('%'))?.to_owned();
+        let height: usize = facts.next()?.parse().ok()?;
+        let (dead, cursor) = (facts.next()? == "1", facts.next()? == "1");
+        let program = facts.next()?.to_owned();
+        let mut shown = String::new();
+        for _ in 0..height {
+            shown.push_str(lines.next()?);
+        }
+        looks.insert(
+            id,
+            PaneSnapshot { program, dead, cursor_visible: cursor, screen: Screen::parse(&shown) },
+        );
+    }
+    Some(looks)
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    #[test]
+    fn captures_are_split_by_line_count_whatever_the_panes_show() {
+        let answer = "%1 3 0 1 claude\na\n%2 1 0 1 bash\n\n%2 2 1 0 my cli\nx\ny\n";
+        let looks = parse_captures(answer).unwrap();
+        assert_eq!(looks.len(), 2);
+        assert_eq!(looks["%1"].screen, Screen::parse("a\n%2 1 0 1 bash\n\n"));
+        assert_eq!(looks["%2"].program, "my cli");
+        assert!(looks["%2"].dead && !looks["%2"].cursor_visible);
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_tmux_output_never_panics(answer in "[%0-9a-z \n]{0,80}") {
+            let _ = parse_captures(&answer);
+        }
+    }
 
     #[test]
     fn is_shell_recognizes_paths_and_login_shells() {

@@ -4,7 +4,7 @@ use super::cells::{Screen, ScreenRow};
 use super::input;
 use super::pattern::choice;
 use super::prompt::{self, ApprovalRequest, ApprovalSubject};
-use super::rules::{DialogKind, DialogRule, LimitRule, MarkPosition, ScreenRules};
+use super::rules::{Choices, DialogKind, DialogRule, LimitRule, MarkPosition, ScreenRules};
 use crate::state::AgentActivity;
 
 /// What a screen shows.
@@ -134,6 +134,17 @@ fn without_input(rules: &ScreenRules, screen: &Screen) -> ScreenReading {
         return ScreenReading::new(AgentActivity::Starting, "the banner is shown, but no input");
     }
     ScreenReading::new(AgentActivity::Unknown, "the screen is not recognized")
+}
+
+/// Whether an unrecognized screen may show one of the CLI's prompts, wrapped or cut.
+pub(super) fn may_show_prompt(rules: &ScreenRules, screen: &Screen) -> bool {
+    rules.prompts.iter().any(|prompt| match &prompt.choices {
+        Choices::Numbered { .. } => lists_choices(screen),
+        Choices::Buttons(labels) => {
+            screen.rows().iter().any(|row| labels.iter().all(|label| row.text().contains(label)))
+        }
+        Choices::InQuestion => false,
+    })
 }
 
 /// Whether the screen shows any list of choices.

@@ -92,6 +92,7 @@ fn runs_or_loosens(path: &[&str], value: &Value) -> bool {
         ["clis", _, _, ..]
         | ["autopilot", "executors", _, ..]
         | ["worktree", "setup_commands"]
+        | ["notify", "command"]
         | ["supervisor", "auto_approve", "safe_commands"]
         | ["supervisor", "common_dev_allowlist", "extra"] => true,
         ["supervisor", "agent_approval" | "approval"] => value.as_str() != Some(Approval::Manual.as_str()),

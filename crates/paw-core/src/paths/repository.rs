@@ -126,6 +126,21 @@ impl PawDir {
         self.0.join("approvals.jsonl")
     }
 
+    /// Held by the process of a session without a broker.
+    pub fn process_lock(&self) -> PathBuf {
+        self.0.join("session-process.lock")
+    }
+
+    /// Held while a pane is shown in a wide window.
+    pub fn reading_lock(&self) -> PathBuf {
+        self.0.join("reading.lock")
+    }
+
+    /// What the user was notified of and still waits for the user.
+    pub fn notified(&self) -> PathBuf {
+        self.0.join("notified.json")
+    }
+
     /// Held by the command that attends an unattended session.
     pub fn unattended_lock(&self) -> PathBuf {
         self.0.join("unattended.lock")

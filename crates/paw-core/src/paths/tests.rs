@@ -40,7 +40,6 @@ fn user_files_are_in_a_git_paw_directory() {
     assert_eq!(text(data.operation_lock(&"w1")), "/d/git-paw/operations/w1.lock");
     let sessions = SessionsDir::of(data.sessions());
     assert_eq!(text(sessions.receipt(&session)), "/d/git-paw/sessions/paw-app.json");
-    assert_eq!(text(sessions.delivery_lock(&session)), "/d/git-paw/sessions/.paw-app.deliver.lock");
 }
 
 #[test]

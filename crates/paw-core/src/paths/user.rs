@@ -180,11 +180,6 @@ impl SessionsDir {
     pub fn lock(&self) -> PathBuf {
         self.0.join(".lock")
     }
-
-    /// Held while prompts are delivered to a session's agents.
-    pub fn delivery_lock(&self, session: &SessionName) -> PathBuf {
-        self.0.join(format!(".{session}.deliver.lock"))
-    }
 }
 
 /// `$XDG_RUNTIME_DIR/git-paw/`, or our data directory if the variable is not set.

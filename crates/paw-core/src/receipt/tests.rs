@@ -36,6 +36,10 @@ fn saved_session_round_trips_with_all_fields_intact() {
         boot_prompt: Some("begin".into()),
         pending_boot_prompt: Some("begin".into()),
         boot_prompt_problem: Some("it never became ready".into()),
+        boot_prompt_progress: Some(PromptProgress {
+            stage: PromptStage::Sending,
+            at: "2025-01-15T10:31:00Z".parse().unwrap(),
+        }),
     });
     full.unattended = true;
     full.mouse = false;

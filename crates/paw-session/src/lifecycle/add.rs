@@ -4,6 +4,7 @@ use paw_broker::SessionId;
 use paw_broker::hooks::{self, HookSetup};
 use paw_broker::identity::Keyring;
 use paw_broker::log;
+use paw_core::config::LayoutMode;
 use paw_core::paths::PawDir;
 use paw_core::{AgentId, AgentReceipt, BranchName, PawError, Receipt, SessionStatus};
 use paw_host::tmux::{Batch, TmuxCommand};
@@ -12,7 +13,6 @@ use paw_worktree::crash;
 use super::window::TmuxWindow;
 use super::{LifecycleError, Session};
 use crate::cli_hooks;
-use crate::delivery;
 use crate::launch::rollback::{Rollback, RollbackStep};
 use crate::launch::{
     self, BriefingContext, LaunchOptions, LaunchProgress, LaunchServices, setup, unfinished,
@@ -60,7 +60,7 @@ impl Session {
             return Err(LifecycleError::AgentExists(branch.clone()));
         }
         let top = TopRow::of(self.receipt.mode, self.receipt.has_broker());
-        let room = Layout::new(top, self.receipt.worktrees.len() + 1);
+        let room = Layout::new(self.receipt.layout, top, self.receipt.worktrees.len() + 1);
         room.map(drop).map_err(|error| LifecycleError::Launch(error.into()))
     }
 
@@ -149,7 +149,7 @@ impl Session {
         let mut briefed = briefings.install(receipt)?;
         if let Some(agent) = receipt.worktrees.last_mut() {
             agent.boot_prompt = briefed.agents.pop().flatten();
-            agent.pending_boot_prompt.clone_from(&agent.boot_prompt);
+            agent.queue_boot_prompt();
         }
         Ok(briefed.warnings)
     }
@@ -170,20 +170,24 @@ impl Session {
         let builder = PaneBuilder { program: services.program, token: &token, conversation, fresh };
         let mut pane = builder.agent(receipt, agent, id);
         let notes = logs::prepare_paths(receipt, [&mut pane.log])?;
-        let target = last.next_target();
         let mut batch = Batch::default();
         let mut push = |command| batch.push(command);
-        // The last pane may be too small to split. The layout is restored afterwards.
-        push(TmuxCommand::new("select-layout").args(["-t", &last.id, "tiled"]));
-        push(panes::split(&last.id, &pane));
+        let target = match receipt.layout {
+            LayoutMode::Grid => {
+                // The last pane may be too small to split. The layout is restored afterwards.
+                push(TmuxCommand::new("select-layout").args(["-t", &last.id, "tiled"]));
+                push(panes::split(&last.id, &pane));
+                last.next_target()
+            }
+            LayoutMode::Windows => {
+                let target = window.next_window();
+                panes::new_window(&target, &pane, receipt.borders, &mut push);
+                target
+            }
+        };
         push(panes::mark(&target, &pane.mark));
         panes::title(&target, &pane.title, &mut push);
         panes::type_and_log(&target, &pane, &mut push);
-        if self.receipt.status == SessionStatus::Active
-            && let Some(deliver) = delivery::background_command(receipt, services.receipts, services.program)
-        {
-            push(deliver);
-        }
         self.tmux.run_batch(&batch)?;
         Ok(notes)
     }

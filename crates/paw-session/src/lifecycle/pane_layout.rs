@@ -1,9 +1,10 @@
 //! Restores the rows of panes after one was added or removed, in a window of any size.
 
+use paw_core::config::LayoutMode;
 use paw_host::tmux::TmuxCommand;
 
 use super::{LifecycleError, Session};
-use crate::layout::{HEIGHT, Layout, TopRow};
+use crate::layout::{HEIGHT, Layout};
 
 impl Session {
     /// Arranges the panes as a new session with as many agents. Leaves a window alone if the user has changed its panes.
@@ -20,8 +21,10 @@ impl Session {
         let Some(window) = self.find_window()? else { return Ok(()) };
         let target = window.session.as_str();
         let listing = self.tmux.run(&TmuxCommand::new("list-panes").args(["-t", target, "-F", FORMAT]))?;
-        let top = TopRow::of(receipt.mode, receipt.has_broker());
-        let Ok(layout) = Layout::new(top, receipt.worktrees.len()) else { return Ok(()) };
+        if receipt.layout == LayoutMode::Windows {
+            return Ok(());
+        }
+        let Ok(layout) = Layout::of(&receipt) else { return Ok(()) };
         let size = listing.lines().next().and_then(|line| line.split_once('\t'));
         let size = size.and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
         if let Some((width, height)) = size
@@ -114,6 +117,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::layout::TopRow;
 
     #[test]
     fn layout_checksum_matches_the_example_in_tmux_manual() {
@@ -123,7 +127,7 @@ mod tests {
     #[test]
     fn layout_text_has_the_format_of_tmux() {
         let text = |top, agents, width, height| {
-            let rows = rows(&Layout::new(top, agents).unwrap(), width, height).unwrap();
+            let rows = rows(&Layout::new(LayoutMode::Grid, top, agents).unwrap(), width, height).unwrap();
             layout_text(&rows, width, height).unwrap()[5..].to_owned()
         };
         assert_eq!(
@@ -137,7 +141,7 @@ mod tests {
     proptest! {
         #[test]
         fn pane_cells_fill_a_window_of_any_size(agents in 1..=25_usize, width: u16, height: u16) {
-            let layout = Layout::new(TopRow::SupervisorAndDashboard, agents).unwrap();
+            let layout = Layout::new(LayoutMode::Grid, TopRow::SupervisorAndDashboard, agents).unwrap();
             let Some(rows) = rows(&layout, width, height) else {
                 prop_assert!(width < 20 || height < 60);
                 return Ok(());

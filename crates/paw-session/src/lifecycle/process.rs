@@ -21,7 +21,7 @@ use crate::session_process::{self, ENSURE, ProcessState, SESSION_COMMAND};
 pub enum EnsuredProcess {
     Running,
     Started,
-    /// The session has no process: it has no broker, or it is paused or stopped.
+    /// The session has no process: it is paused or stopped.
     NotWanted,
     /// Another command starts, changes or ends the session right now.
     Busy,
@@ -30,10 +30,10 @@ pub enum EnsuredProcess {
 impl Session {
     /// Starts the session's process if it is missing, unless the session is paused or stopped.
     pub fn ensure_process(&self, program: &Path) -> Result<EnsuredProcess, LifecycleError> {
-        if !self.receipt.has_broker() || self.receipt.status != SessionStatus::Active {
+        if self.receipt.status != SessionStatus::Active {
             return Ok(EnsuredProcess::NotWanted);
         }
-        if matches!(session_process::find(&self.repo)?, ProcessState::Running(_)) {
+        if self.is_process_running()? {
             return Ok(EnsuredProcess::Running);
         }
         let Some(lock) = SessionLock::try_take(&self.repo.common_dir)? else {
@@ -44,17 +44,26 @@ impl Session {
         if session.state()?.0 != SessionStatus::Active {
             return Ok(EnsuredProcess::NotWanted);
         }
-        session_process::start(&self.repo, program, &lock)?;
+        session_process::start(&self.repo, program, &session.receipt, &lock)?;
         Ok(EnsuredProcess::Started)
+    }
+
+    /// Whether the session's process is running.
+    pub fn is_process_running(&self) -> Result<bool, LifecycleError> {
+        if !self.receipt.has_broker() {
+            return Ok(session_process::is_running_without_broker(&self.repo)?);
+        }
+        Ok(matches!(session_process::find(&self.repo)?, ProcessState::Running(_)))
     }
 
     /// Like [`Self::ensure_process`], but asks the tmux server to start the process, without waiting for it.
     pub fn ensure_process_by_tmux(&self, program: &Path) -> Result<EnsuredProcess, LifecycleError> {
-        if !self.receipt.has_broker() || self.receipt.status != SessionStatus::Active {
+        if self.receipt.status != SessionStatus::Active {
             return Ok(EnsuredProcess::NotWanted);
         }
         // In a sandbox, the process may not be visible.
-        if matches!(session_process::find(&self.repo)?, ProcessState::Running(_) | ProcessState::Starting) {
+        let is_starting = || matches!(session_process::find(&self.repo), Ok(ProcessState::Starting));
+        if self.is_process_running()? || (self.receipt.has_broker() && is_starting()) {
             return Ok(EnsuredProcess::Running);
         }
         let line = format!(

@@ -20,10 +20,14 @@ use super::{LifecycleError, Session};
 use crate::messages;
 use crate::panes::{DASHBOARD, SUPERVISOR};
 
-/// The agents of a session, without their state.
+/// The agents of a session, as far as the receipt knows them.
 pub fn members(receipt: &Receipt) -> SessionMembers {
     let agents = receipt.worktrees.iter().zip(receipt.agent_ids());
-    agents.map(|(agent, id)| (id, SessionMember::new(agent.branch.clone(), agent.cli.clone()))).collect()
+    let member = |agent: &AgentReceipt| SessionMember {
+        prompt: Some(prompt(agent.pending_boot_prompt.as_ref(), agent.boot_prompt_problem.as_ref())),
+        ..SessionMember::new(agent.branch.clone(), agent.cli.clone())
+    };
+    agents.map(|(agent, id)| (id, member(agent))).collect()
 }
 
 impl Session {
@@ -76,7 +80,6 @@ impl Session {
                 worktree: Some(worktree),
                 pane: pane(id.as_str()),
                 process: Some(cli_state(window.as_ref(), id.as_str())),
-                prompt: Some(prompt(agent.pending_boot_prompt.as_ref(), agent.boot_prompt_problem.as_ref())),
                 spec: agent.spec.clone(),
                 ..member
             };
@@ -94,7 +97,7 @@ impl Session {
         };
         let agents = receipt.worktrees.iter().zip(members(receipt)).zip(worktrees).map(agent).collect();
         // A process that has died no longer updates them.
-        let is_current = session.broker.as_ref().is_some_and(|broker| broker.running);
+        let is_current = self.is_process_running().unwrap_or(false);
         let observed = window.filter(|_| is_current).map(|window| observations(&window, receipt));
         Ok(SessionSnapshot { session, supervisor, agents, observed: observed.unwrap_or_default() })
     }

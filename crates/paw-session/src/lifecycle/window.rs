@@ -72,6 +72,12 @@ impl TmuxWindow {
         Ok(parse(&listing, receipt))
     }
 
+    /// The tmux target of a new window after all others.
+    pub fn next_window(&self) -> String {
+        let last = self.panes.iter().map(|pane| pane.index.window).max().unwrap_or_default();
+        format!("{}{}", self.session, last + 1)
+    }
+
     pub fn find_pane(&self, mark: &str) -> Option<&WindowPane> {
         self.panes.iter().find(|pane| pane.mark.as_deref() == Some(mark))
     }
@@ -143,6 +149,7 @@ mod tests {
         let window = parse(&listing, &receipt).unwrap();
         assert_eq!(window.find_pane("feat-x").map(|pane| (pane.id.as_str(), pane.dead)), Some(("%2", true)));
         assert_eq!(window.panes[1].next_target(), "$4:0.2");
+        assert_eq!(window.next_window(), "$4:1");
         let since = Timestamp::from_second(9).unwrap();
         assert_eq!(window.panes[1].activity, Some((AgentState::WaitingInput, since)));
         assert_eq!(window.find_pane("unknown"), None);

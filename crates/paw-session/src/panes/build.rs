@@ -4,9 +4,17 @@ use paw_core::SessionName;
 use paw_host::tmux::{Batch, TmuxCommand, session_target};
 
 use super::{
-    LABEL, SESSION_MARK, SIZE_BEFORE, STATE, SessionWindow, mark, plain, split, title, type_and_log,
+    DASHBOARD, LABEL, Pane, SESSION_MARK, SIZE_BEFORE, STATE, SUPERVISOR, SessionWindow, mark, plain, split,
+    title, type_and_log,
 };
 use crate::layout::{HEIGHT, Layout, LayoutRow, WIDTH};
+
+impl Pane {
+    /// The name of its window. Agent ids contain nothing that tmux expands.
+    pub(crate) fn window_name(&self) -> &str {
+        if self.mark == SUPERVISOR { DASHBOARD } else { &self.mark }
+    }
+}
 
 /// Runs in the window's first pane until the window's options are set. Then the real panes replace it.
 const PLACEHOLDER: &str = "cat";
@@ -19,6 +27,7 @@ impl SessionWindow {
         self.create(&mut push);
         self.split(&mut push);
         self.resize(&mut push);
+        self.create_windows(&mut push);
         for (index, pane) in self.panes.iter().enumerate() {
             let target = self.target(index);
             push(mark(&target, &pane.mark));
@@ -59,11 +68,7 @@ impl SessionWindow {
             push(TmuxCommand::new("set-option").args(["-t", &target, "mouse", "on"]));
         }
         if self.borders {
-            let format =
-                format!(" #{{?{LABEL},#{{{LABEL}}},#{{pane_title}}}} #{{?{STATE},· #{{{STATE}}} ,}}");
-            for (option, value) in [("pane-border-status", "top"), ("pane-border-format", &format)] {
-                push(TmuxCommand::new("set-option").args(["-w", "-t", &target, option, value]));
-            }
+            show_borders(&target, push);
         }
         for (name, value) in &self.environment {
             push(TmuxCommand::new("set-environment").args(["-t", &target, name, value]));
@@ -110,8 +115,43 @@ impl SessionWindow {
         push_sizes(&self.layout, |index| self.target(index), push);
     }
 
+    /// Creates the windows of agents that have one of their own.
+    fn create_windows(&self, push: &mut impl FnMut(TmuxCommand)) {
+        if self.layout.windows == 0 {
+            return;
+        }
+        let first = format!("{}0", session_target(&self.session));
+        let name = self.panes.first().map_or(DASHBOARD, |pane| pane.window_name());
+        push(TmuxCommand::new("rename-window").args(["-t", &first, name]));
+        for index in self.layout.panes_in_first()..self.panes.len() {
+            new_window(&self.target(index), &self.panes[index], self.borders, push);
+        }
+    }
+
     fn target(&self, index: usize) -> String {
-        format!("{}0.{index}", session_target(&self.session))
+        let (session, in_first) = (session_target(&self.session), self.layout.panes_in_first());
+        match index.checked_sub(in_first) {
+            None => format!("{session}0.{index}"),
+            // The only pane of its window, whatever its index is.
+            Some(window) => format!("{session}{}", window + 1),
+        }
+    }
+}
+
+/// Creates the window of an agent at a free index.
+pub fn new_window(target: &str, pane: &Pane, borders: bool, push: &mut impl FnMut(TmuxCommand)) {
+    let new = TmuxCommand::new("new-window").args(["-d", "-t", target, "-n", pane.window_name()]);
+    push(with_environment(new, &pane.environment).args(["-c", &plain(&pane.dir.to_string_lossy())]));
+    if borders {
+        show_borders(target, push);
+    }
+}
+
+/// Shows the label and the state of each pane of a window in its border.
+fn show_borders(target: &str, push: &mut impl FnMut(TmuxCommand)) {
+    let format = format!(" #{{?{LABEL},#{{{LABEL}}},#{{pane_title}}}} #{{?{STATE},· #{{{STATE}}} ,}}");
+    for (option, value) in [("pane-border-status", "top"), ("pane-border-format", &format)] {
+        push(TmuxCommand::new("set-option").args(["-w", "-t", target, option, value]));
     }
 }
 

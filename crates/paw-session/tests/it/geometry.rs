@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use paw_core::config::LayoutMode;
 use paw_core::{AgentId, AgentReceipt, BranchName, Receipt, SessionMode, SessionName, SupervisorReceipt};
 use paw_host::tmux::{Tmux, TmuxCommand, session_target};
 use paw_session::layout::{Layout, TopRow};
@@ -95,7 +96,7 @@ fn every_window_has_its_exact_geometry(server: &Server, top: TopRow) {
         build(server, &receipt);
         let target = session_target(&receipt.session_name);
         let shown = server.ask(&["list-panes", "-t", &target, "-F", GEOMETRY]);
-        let layout = Layout::new(top, agents).unwrap();
+        let layout = Layout::new(LayoutMode::Grid, top, agents).unwrap();
         assert_eq!(shown.lines().collect::<Vec<_>>(), expected(&layout), "{agents} agents");
         let size = server.ask(&["display-message", "-p", "-t", &target, "#{window_width}x#{window_height}"]);
         assert_eq!(size.trim(), "200x50");

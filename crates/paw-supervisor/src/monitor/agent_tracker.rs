@@ -5,7 +5,7 @@ use paw_agent::cli;
 use paw_agent::deliver::PaneSnapshot;
 use paw_agent::hooks::notes::HookNote;
 use paw_agent::hooks::{HookEventKind, ToolAction, Tracker};
-use paw_agent::screen::{ApprovalRequest, ApprovalSubject, ScreenReading};
+use paw_agent::screen::{ApprovalRequest, ApprovalSubject, ScreenReading, may_be_cut};
 use paw_agent::state::{
     AgentActivity, ObservationSource, ObservedState, PaneProcess, ScreenObservation, infer_state,
 };
@@ -29,7 +29,16 @@ pub(super) struct AgentTracker {
     away: Option<(Timestamp, Timestamp)>,
     /// Whether the CLI has drawn anything. Until then the pane shows what was there before.
     drawn: bool,
+    /// The last rows of its narrow screen, and what the screen showed in a wide window.
+    wide: Option<(String, Option<ScreenReading>)>,
+    /// The last capture may show a prompt that was wrapped or cut.
+    cut: bool,
 }
+
+/// This many rows at the end of a screen tell prompts apart.
+const PROMPT_ROWS: usize = 12;
+/// How long a screen has to be unchanged before it is read in a wide window.
+const STILL: SignedDuration = SignedDuration::from_secs(1);
 
 /// What a new pane runs for a moment before its shell starts: tmux itself.
 const NOT_YET: &str = "tmux";
@@ -70,12 +79,26 @@ impl AgentTracker {
             awaited: Some(now),
             away: None,
             drawn: false,
+            wide: None,
+            cut: false,
         }
     }
 
-    /// Whether the last capture is too old to decide whether the CLI exited.
+    /// Whether its screen should be read in a wide window: it may show a prompt that was cut, and was not read there before.
+    pub(super) fn wants_wide(&self, now: Timestamp) -> bool {
+        self.cut && self.wide.is_none() && now.duration_since(self.progress) >= STILL
+    }
+
+    /// Takes what its screen, as last captured, shows in a wide window.
+    pub(super) fn see_wide(&mut self, look: &PaneSnapshot, reading: Option<ScreenReading>, now: Timestamp) {
+        self.wide = Some((look.screen.tail(PROMPT_ROWS), reading));
+        self.see(look, now);
+    }
+
+    /// Whether the last capture is too old to decide whether the CLI exited, or shows a prompt that has to be read again.
     pub(super) fn is_unsure(&self) -> bool {
-        self.away.is_some_and(|(first, last)| last.duration_since(first) < UNSURE)
+        let is_unread = self.cut && self.wide.is_none() && !self.has_answering_hook();
+        is_unread || self.away.is_some_and(|(first, last)| last.duration_since(first) < UNSURE)
     }
 
     pub(super) fn cli(&self) -> &str {
@@ -170,7 +193,13 @@ impl AgentTracker {
 
     /// Until the CLI draws something, the prompt of the shell that started it does not mean that the CLI exited.
     fn read(&mut self, look: &PaneSnapshot) -> ScreenReading {
-        let reading = look.read(cli::descriptor(&self.cli));
+        let cli = cli::descriptor(&self.cli);
+        let reading = look.read(cli);
+        self.cut = may_be_cut(cli, &look.screen, &reading);
+        self.wide.take_if(|(rows, _)| *rows != look.screen.tail(PROMPT_ROWS));
+        if let Some((_, Some(wide))) = &self.wide {
+            return wide.clone();
+        }
         if reading.state != AgentActivity::Exited {
             self.drawn |= look.program != NOT_YET && !look.screen.letters().is_empty();
         } else if !self.drawn {

@@ -1,11 +1,15 @@
 //! Presses the keys that approve or deny a prompt, after checking that the pane still shows the prompt that was judged.
 
+use std::path::Path;
+
 use paw_agent::cli;
 use paw_agent::deliver::PaneSnapshot;
-use paw_agent::screen::ApprovalRequest;
 use paw_agent::screen::rules::ApprovalKeys;
+use paw_agent::screen::{ApprovalRequest, ScreenReading};
 use paw_agent::state::{AgentActivity, PaneProcess};
 use paw_host::tmux::{PasteMode, Tmux, TmuxError};
+
+use crate::wide_pane::WidePane;
 
 /// Approves `ask` if the pane still shows exactly this prompt. Returns whether keys were sent.
 pub fn press_approval_keys(
@@ -13,8 +17,9 @@ pub fn press_approval_keys(
     pane_id: &str,
     cli: &str,
     ask: &ApprovalRequest,
+    common_dir: &Path,
 ) -> Result<bool, TmuxError> {
-    press(tmux, pane_id, cli, ask, approval_keys(ask))
+    press(tmux, pane_id, cli, ask, approval_keys(ask), common_dir)
 }
 
 /// Denies `ask` if the pane still shows exactly this prompt. Returns whether keys were sent.
@@ -23,9 +28,10 @@ pub fn press_denial_keys(
     pane_id: &str,
     cli: &str,
     ask: &ApprovalRequest,
+    common_dir: &Path,
 ) -> Result<bool, TmuxError> {
     let keys = cli::descriptor(cli).screen.and_then(|screen| bytes(screen.deny));
-    press(tmux, pane_id, cli, ask, keys)
+    press(tmux, pane_id, cli, ask, keys, common_dir)
 }
 
 fn press(
@@ -34,16 +40,23 @@ fn press(
     cli: &str,
     ask: &ApprovalRequest,
     keys: Option<Vec<u8>>,
+    common_dir: &Path,
 ) -> Result<bool, TmuxError> {
+    let Some(keys) = keys else { return Ok(false) };
+    let cli = cli::descriptor(cli);
+    let is_same =
+        |reading: &ScreenReading| matches!(&reading.state, AgentActivity::WaitingApproval(now) if now == ask);
+    let press = |look: &PaneSnapshot| {
+        let is_running = look.process() == PaneProcess::Running;
+        Ok(is_running && tmux.paste_if(pane_id, &look.condition(), &keys, PasteMode::Keys)?)
+    };
     let look = PaneSnapshot::capture(tmux, pane_id)?;
-    let same =
-        matches!(look.read(cli::descriptor(cli)).state, AgentActivity::WaitingApproval(now) if now == *ask);
-    match keys {
-        Some(keys) if same && look.process() == PaneProcess::Running => {
-            tmux.paste_if(pane_id, &look.condition(), &keys, PasteMode::Keys)
-        }
-        _ => Ok(false),
+    if is_same(&look.read(cli)) {
+        return press(&look);
     }
+    // It may have been read in a wide window.
+    let Some(wide) = WidePane::open(tmux, pane_id, common_dir)? else { return Ok(false) };
+    wide.read(cli, is_same)?.map_or(Ok(false), |look| press(&look))
 }
 
 /// Whether the keys that approve it are known.

@@ -16,12 +16,13 @@ use std::thread::{self, JoinHandle};
 
 use notify::{EventKind, RecursiveMode, Watcher as _};
 use paw_broker::message::Message;
-use paw_core::SessionName;
 use paw_core::config::SupervisorConfig;
+use paw_core::{AgentId, SessionName};
 use paw_host::clock::{self, Stopwatch};
 use paw_host::files::Dirs;
 use paw_host::git::Repo;
 use paw_session::Receipts;
+use paw_view::Observation;
 
 use self::state::MonitorState;
 
@@ -33,6 +34,17 @@ pub struct MonitorSettings {
     pub receipts: Receipts,
     pub session: SessionName,
     pub config: SupervisorConfig,
+}
+
+/// What the monitor found out.
+#[derive(Debug, Clone, PartialEq)]
+pub enum MonitorEvent {
+    /// A message for the session's broker.
+    Publish(Message),
+    /// An agent's state, or what it waits for, changed.
+    Observed { agent: AgentId, seen: Observation },
+    /// An agent makes no progress.
+    Stalled { agent: AgentId, reason: String },
 }
 
 enum Wake {
@@ -51,13 +63,13 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Starts the monitor. `publish` is called on the monitor's thread.
+    /// Starts the monitor. `report` is called on the monitor's thread.
     pub fn start(
         settings: MonitorSettings,
-        publish: impl FnMut(Message) + Send + 'static,
+        report: impl FnMut(MonitorEvent) + Send + 'static,
     ) -> io::Result<Self> {
         let (wake, woken) = mpsc::channel();
-        let mut state = MonitorState::new(settings, Box::new(publish));
+        let mut state = MonitorState::new(settings, Box::new(report));
         let hook_events = wake.clone();
         let watcher = watch(&state, hook_events);
         let thread = thread::Builder::new().name("paw-monitor".to_owned()).spawn(move || {

@@ -132,6 +132,8 @@ fn sweep_feedback_and_directives_reach_the_agent_with_tags() {
 #[test]
 fn tell_types_into_the_pane_of_an_idle_agent_and_sends_a_message_to_a_busy_one() {
     let world = World::supervised("");
+    let pending = || document(&world.paw(&["status", "--json"]))["worktrees"][0]["prompt"].clone();
+    wait_until("the agent got its first prompt", || (pending() == json!("delivered")).then_some(()));
     wait_until("the agent is idle", || (world.phase() == "idle").then_some(()));
     let ran = world.paw(&["tell", "feat-x", "[[wait]]"]);
     assert_eq!(ran.stdout, "typed into the pane of feat-x\n", "{ran}");

@@ -17,8 +17,8 @@ pub use root::{
     WorktreePlacement,
 };
 pub use session::{
-    BrokerLogConfig, DashboardConfig, GovernanceConfig, LayoutConfig, LoggingConfig, SpecType, SpecsConfig,
-    WorktreeConfig,
+    BrokerLogConfig, DashboardConfig, GovernanceConfig, LayoutConfig, LayoutMode, LoggingConfig,
+    NotifyConfig, SpecType, SpecsConfig, WorktreeConfig,
 };
 pub use supervisor::{
     ApprovalLevel, AutoApproveConfig, ConflictConfig, DevAllowlistConfig, LearningsConfig, LearningsPublish,

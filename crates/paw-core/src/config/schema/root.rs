@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AutopilotConfig, BrokerConfig, CliConfig, DashboardConfig, GovernanceConfig, LayoutConfig, LoggingConfig,
-    Preset, SpecsConfig, SupervisorConfig, WorktreeConfig,
+    NotifyConfig, Preset, SpecsConfig, SupervisorConfig, WorktreeConfig,
 };
 use crate::config::ConfigError;
 use crate::config::section::{choice, section};
@@ -38,6 +38,8 @@ section! {
         section dashboard: DashboardConfig,
         /// how panes look
         section layout: LayoutConfig,
+        /// how git paw calls you
+        section notify: NotifyConfig,
         /// the tmux server
         section tmux: TmuxConfig,
         /// messages between agents

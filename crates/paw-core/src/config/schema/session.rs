@@ -55,8 +55,24 @@ section! {
 section! {
     /// How panes look.
     LayoutConfig {
+        /// grid: all agents in one window; windows: each agent in its own
+        default mode: LayoutMode = LayoutMode::Grid,
         /// show branch and state in the pane borders
         default border_affordances: bool = true,
+    }
+}
+
+section! {
+    /// How git paw calls the user.
+    NotifyConfig {
+        /// ring the terminal bell in the pane of an agent that needs you
+        default bell: bool = true,
+        /// show a desktop notification, with notify-send or osascript
+        default desktop: bool = false,
+        /// shell command to run, with the event in PAW_EVENT, PAW_AGENT and PAW_TEXT; only in your own configuration
+        optional command: String = "echo \"$PAW_AGENT: $PAW_TEXT\" >> ~/paw-events",
+        /// show what needs you in the status line of the tmux session; elsewhere, place #{@paw_status}
+        default status_line: bool = true,
     }
 }
 
@@ -89,6 +105,16 @@ section! {
         default setup_timeout_secs: u64 = 300,
         /// ignored files to copy, such as ".env"
         default copy: Vec<String> = Vec::new(),
+    }
+}
+
+choice! {
+    /// How the panes of a session are arranged.
+    LayoutMode {
+        /// All panes in one window.
+        Grid = "grid",
+        /// Dashboard and supervisor in the first window, and a window for each agent.
+        Windows = "windows",
     }
 }
 

@@ -80,7 +80,9 @@ pub(super) fn answer(
     let written = verdict::record(&log, receipt, id, ask, &decision, now);
     let pane = agent.pane.as_deref()?;
     if decision.is_allow() && written.is_ok() {
-        if let Err(error) = press::press_approval_keys(tmux, pane, agent.tracker.cli(), ask) {
+        if let Err(error) =
+            press::press_approval_keys(tmux, pane, agent.tracker.cli(), ask, &settings.repo.common_dir)
+        {
             tracing::warn!(target: "paw::monitor", "cannot answer the prompt of {id}: {error}");
         }
         // Press only once, even after an error: a prompt still shown later is for the user.

@@ -10,16 +10,18 @@ use paw_agent::screen::{ApprovalRequest, ApprovalSubject};
 use paw_agent::state::ObservedState;
 use paw_broker::message::Message;
 use paw_core::AgentId;
+use paw_view::AgentState;
 
-use super::MonitorSettings;
 use super::border::PaneBorder;
 use super::pane_activity::PaneActivity;
+use super::{MonitorEvent, MonitorSettings};
 use crate::approval::log::VerdictLog;
 use crate::monitor::agent_tracker::AgentTracker;
 use crate::monitor::manual_approvals::PendingApprovals;
 use crate::monitor::prompt::CurrentPrompt;
 use crate::monitor::{messages, verdict};
 use crate::stall::StallDetector;
+use crate::sweep::observe;
 
 /// Older violations were reported before.
 const FRESH_SECONDS: i64 = 60;
@@ -35,6 +37,10 @@ pub(super) struct MonitoredAgent {
     pub(super) activity: PaneActivity,
     pub(super) pane: Option<String>,
     pub(super) worktree: PathBuf,
+    /// Its state, as last concluded.
+    known: Option<ObservedState>,
+    /// The state that was last reported, and what it waits for.
+    observed: Option<(AgentState, Option<String>)>,
     pending_approvals: PendingApprovals,
     /// The transcript of its conversation.
     transcript: Option<PathBuf>,
@@ -56,6 +62,8 @@ impl MonitoredAgent {
             activity: PaneActivity::default(),
             pane: None,
             worktree,
+            known: None,
+            observed: None,
             pending_approvals: PendingApprovals::default(),
             transcript: None,
             transcript_cli: cli::descriptor(""),
@@ -80,9 +88,21 @@ impl MonitoredAgent {
         self.usage.and_then(|usage| usage.context_tokens)
     }
 
+    /// What was concluded last, if it was not reported before.
+    pub(super) fn observation(&mut self, id: &AgentId, now: Timestamp) -> Option<MonitorEvent> {
+        let seen = observe(self.known.as_ref()?, now);
+        let key = (seen.state, seen.waits_for.clone());
+        if self.observed.as_ref() == Some(&key) {
+            return None;
+        }
+        self.observed = Some(key);
+        Some(MonitorEvent::Observed { agent: id.clone(), seen })
+    }
+
     /// The agent's state, and a status message if it changed.
     pub(super) fn status_change(&mut self, id: &AgentId, now: Timestamp) -> (ObservedState, Vec<Message>) {
         let (known, changed) = self.tracker.conclude(now);
+        self.known = Some(known.clone());
         let status = || messages::status(id, self.tracker.cli(), &known, self.usage.as_ref());
         let message = changed.then(status).into_iter().collect();
         (known, message)

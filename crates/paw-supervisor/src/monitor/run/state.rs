@@ -6,31 +6,31 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use paw_agent::cli;
 use paw_agent::deliver::PaneSnapshot;
 use paw_agent::hooks::notes::HookNotes;
 use paw_agent::screen::Screen;
 use paw_agent::state::{AgentActivity, ObservedState};
-use paw_broker::message::Message;
 use paw_core::{AgentId, Receipt, SessionMode};
 use paw_host::tmux::Tmux;
 
-use super::MonitorSettings;
 use super::answer::answer;
 use super::monitored_agent::MonitoredAgent;
 use super::poll_interval::PollInterval;
+use super::{MonitorEvent, MonitorSettings};
 use crate::monitor::agent_tracker::AgentTracker;
-use crate::monitor::panes::{self, PaneList};
-use crate::monitor::remedy::{self, RemedyTarget};
-use crate::monitor::{messages, verdict};
-use crate::stall::{AgentProgress, StallLimits, StallStep};
+use crate::monitor::panes::PaneList;
+use crate::monitor::{messages, remedy, verdict};
+use crate::stall::{AgentProgress, Remedy, StallLimits, StallStep};
 use crate::unattended::attendant_lock;
+use crate::wide_pane;
 
 pub(super) struct MonitorState {
     settings: MonitorSettings,
     notes: HookNotes,
     limits: StallLimits,
     poll_interval: PollInterval,
-    publish: Box<dyn FnMut(Message) + Send>,
+    report: Box<dyn FnMut(MonitorEvent) + Send>,
     agents: BTreeMap<AgentId, MonitoredAgent>,
     /// Whether a supervisor, or a process in its place, receives reports about the agents.
     supervised: bool,
@@ -45,7 +45,7 @@ impl std::fmt::Debug for MonitorState {
 }
 
 impl MonitorState {
-    pub(super) fn new(settings: MonitorSettings, publish: Box<dyn FnMut(Message) + Send>) -> Self {
+    pub(super) fn new(settings: MonitorSettings, report: Box<dyn FnMut(MonitorEvent) + Send>) -> Self {
         let notes = HookNotes::of(&settings.repo.common_dir);
         let limits = StallLimits::of(&settings.config, TimeZone::system());
         let approve = settings.config.auto_approve.clone().unwrap_or_default();
@@ -55,7 +55,7 @@ impl MonitorState {
             notes,
             limits,
             poll_interval,
-            publish,
+            report,
             agents: BTreeMap::new(),
             supervised: false,
             polled_at: 0,
@@ -88,20 +88,22 @@ impl MonitorState {
         for (id, agent) in &mut self.agents {
             for note in agent.reader.read_new().unwrap_or_default() {
                 has_notes = true;
-                outgoing.extend(agent.apply_note(&note, id, &self.settings, now));
+                let published = agent.apply_note(&note, id, &self.settings, now);
+                outgoing.extend(published.into_iter().map(MonitorEvent::Publish));
                 let Some(open) = agent.tracker.apply(&note) else { continue };
                 let what = verdict::describe(&open.ask);
                 // An old request has been answered by now.
                 let fresh = now.duration_since(note.at).as_secs() < 10;
                 if answers && fresh && agent.prompt.is_new_request(&what) {
-                    outgoing.push(messages::question(id, &open.ask, &open.reason));
+                    outgoing.push(MonitorEvent::Publish(messages::question(id, &open.ask, &open.reason)));
                     agent.prompt.set_reported(&what, now);
                 }
             }
             agent.update_tokens();
-            outgoing.extend(agent.status_change(id, now).1);
+            outgoing.extend(agent.status_change(id, now).1.into_iter().map(MonitorEvent::Publish));
+            outgoing.extend(agent.observation(id, now));
         }
-        outgoing.into_iter().for_each(&mut self.publish);
+        outgoing.into_iter().for_each(&mut self.report);
         has_notes
     }
 
@@ -113,6 +115,9 @@ impl MonitorState {
         let has_notes = self.read_hooks(now);
         let tmux = Tmux::on_socket(receipt.tmux_socket.clone());
         let Ok(Some(panes_now)) = PaneList::load(&tmux, &receipt) else { return has_notes };
+        if self.polled_at == 0 {
+            wide_pane::restore_abandoned(&tmux, &panes_now.session, &self.settings.repo.common_dir);
+        }
         let due = self.poll_interval.is_due(panes_now.activity, self.polled_at, now.as_second());
         let drawn = due || self.agents.values().any(|agent| agent.pane.is_none());
         if drawn {
@@ -147,13 +152,31 @@ impl MonitorState {
         let ours = |(id, agent): (&AgentId, &MonitoredAgent)| panes_now.find(id, &agent.worktree);
         let panes: Vec<&str> = self.agents.iter().filter_map(ours).collect();
         // A pane was closed just now; the next poll leaves it out.
-        let Ok(looks) = panes::capture(tmux, &panes) else { return };
+        let Ok(looks) = PaneSnapshot::capture_all(tmux, &panes) else { return };
         for (id, agent) in &mut self.agents {
             agent.pane = panes_now.find(id, &agent.worktree).map(str::to_owned);
             let look = agent.pane.as_ref().and_then(|pane| looks.get(pane));
             match look {
                 Some(look) => agent.tracker.see(look, now),
                 None => agent.tracker.see(&closed(), now),
+            }
+        }
+        self.read_cut_prompts(tmux, &looks, now);
+    }
+
+    /// Reads prompts that do not fit into their panes. A hook that answers knows the command anyway.
+    fn read_cut_prompts(&mut self, tmux: &Tmux, looks: &BTreeMap<String, PaneSnapshot>, now: Timestamp) {
+        let common_dir = &self.settings.repo.common_dir;
+        for agent in self.agents.values_mut() {
+            let Some(pane) = agent.pane.clone() else { continue };
+            let Some(look) = looks.get(&pane) else { continue };
+            if agent.tracker.has_answering_hook() || !agent.tracker.wants_wide(now) {
+                continue;
+            }
+            let cli = cli::descriptor(agent.tracker.cli());
+            match wide_pane::read_prompt(tmux, &pane, cli, common_dir) {
+                Ok(reading) => agent.tracker.see_wide(look, reading, now),
+                Err(error) => tracing::warn!(target: "paw::monitor", "cannot read a wide pane: {error}"),
             }
         }
     }
@@ -173,18 +196,19 @@ impl MonitorState {
             }
             _ => agent.prompt.clear_if_stale(now),
         }
-        outgoing.extend(self.check_stalls(tmux, receipt, id, &known, now));
-        outgoing.into_iter().for_each(&mut self.publish);
+        let observed = agent.observation(id, now);
+        let stalls = self.check_stalls(tmux, id, &known, now);
+        let published = outgoing.into_iter().map(MonitorEvent::Publish);
+        published.chain(observed).chain(stalls).for_each(&mut self.report);
     }
 
     fn check_stalls(
         &mut self,
         tmux: &Tmux,
-        receipt: &Receipt,
         id: &AgentId,
         known: &ObservedState,
         now: Timestamp,
-    ) -> Vec<Message> {
+    ) -> Vec<MonitorEvent> {
         let Some(agent) = self.agents.get_mut(id) else { return Vec::new() };
         let typed = agent.tracker.reading().and_then(|reading| reading.typed.clone());
         let repeats = agent.tracker.repeats();
@@ -193,7 +217,6 @@ impl MonitorState {
             since: known.since,
             progress: agent.tracker.progress(),
             typed: typed.as_deref(),
-            typed_is_ours: typed.as_deref().is_some_and(|typed| remedy::is_ours(receipt, id, typed)),
             repeats: (&repeats.what, repeats.times),
             context_left: agent.tracker.context_left(),
             tokens: agent.tokens(),
@@ -201,15 +224,16 @@ impl MonitorState {
         let mut outgoing = Vec::new();
         for step in agent.stall.step(&activity, &self.limits, now) {
             match (step, &agent.pane) {
-                (StallStep::Report(stall), _) if self.supervised => {
-                    outgoing.push(messages::stalled(id, &stall));
+                (StallStep::Report(stall), _) => {
+                    tracing::info!(target: "paw::monitor", "{id}: {stall}");
+                    outgoing.push(MonitorEvent::Stalled { agent: id.clone(), reason: stall.to_string() });
+                    let message = self.supervised.then(|| messages::stalled(id, &stall));
+                    outgoing.extend(message.map(MonitorEvent::Publish));
                 }
-                (StallStep::Report(stall), _) => tracing::info!(target: "paw::monitor", "{id}: {stall}"),
-                (StallStep::Apply(tried), Some(pane)) => {
-                    let target = RemedyTarget { id, cli: agent.tracker.cli(), pane, typed: typed.as_deref() };
-                    remedy::apply(tried, target, tmux, receipt, &self.settings.receipts);
+                (StallStep::Apply(Remedy::Resume), Some(pane)) => {
+                    remedy::resume(tmux, pane, agent.tracker.cli());
                 }
-                (StallStep::Apply(_), None) => {}
+                (StallStep::Apply(Remedy::Resume), None) => {}
             }
         }
         outgoing

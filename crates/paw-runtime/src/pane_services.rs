@@ -1,0 +1,90 @@
+//! The parts of a session's process that watch its panes: monitor, delivery and attention. They need no broker.
+
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use paw_broker::Bus;
+use paw_core::Receipt;
+use paw_host::clock;
+use paw_session::Receipts;
+use paw_session::delivery::DeliverySettings;
+use paw_supervisor::monitor::run::{Monitor, MonitorEvent, MonitorSettings};
+
+use crate::SessionSettings;
+use crate::attention::{AttentionEvent, AttentionSettings, AttentionThread};
+use crate::delivery::DeliveryThread;
+
+/// The running parts. They stop when this is dropped.
+#[derive(Debug)]
+pub(super) struct PaneServices {
+    /// Before the attention thread, which ends when nothing reports to it any more.
+    _monitor: Option<Monitor>,
+    _delivery: Option<DeliveryThread>,
+    attention: Option<AttentionThread>,
+}
+
+impl PaneServices {
+    /// Starts them. The session keeps running if one of them cannot start.
+    pub(super) fn start(settings: &SessionSettings, receipt: &Receipt, bus: Option<&Arc<Bus>>) -> Self {
+        let receipts = Receipts::at(settings.dirs.sessions_dir());
+        let delivery = DeliveryThread::start(DeliverySettings {
+            repo: settings.repo.clone(),
+            receipts: receipts.clone(),
+            session: receipt.session_name.clone(),
+            clis: settings.config.clis.clone(),
+            ready_timeout: settings.ready_timeout,
+        });
+        let attention = AttentionThread::start(AttentionSettings {
+            repo: settings.repo.clone(),
+            receipts: receipts.clone(),
+            session: receipt.session_name.clone(),
+            config: settings.config.notify.clone(),
+        });
+        let events = attention.as_ref().ok().and_then(AttentionThread::events);
+        let monitor = start_monitor(settings, receipts, receipt, bus.cloned(), events);
+        let warn = |what: &str, error: &std::io::Error| {
+            tracing::warn!(target: "paw::session", "cannot start {what}: {error}");
+        };
+        Self {
+            _monitor: monitor.inspect_err(|error| warn("the monitor", error)).ok(),
+            _delivery: delivery.inspect_err(|error| warn("the delivery of prompts", error)).ok(),
+            attention: attention.inspect_err(|error| warn("notifications", error)).ok(),
+        }
+    }
+
+    /// Where to report messages.
+    pub(super) fn events(&self) -> Option<Sender<AttentionEvent>> {
+        self.attention.as_ref().and_then(AttentionThread::events)
+    }
+}
+
+fn start_monitor(
+    settings: &SessionSettings,
+    receipts: Receipts,
+    receipt: &Receipt,
+    bus: Option<Arc<Bus>>,
+    events: Option<Sender<AttentionEvent>>,
+) -> std::io::Result<Monitor> {
+    let monitored = MonitorSettings {
+        repo: settings.repo.clone(),
+        dirs: settings.dirs.clone(),
+        receipts,
+        session: receipt.session_name.clone(),
+        config: settings.config.supervisor.clone().unwrap_or_default(),
+    };
+    let publish = move |message| {
+        if let Some(Err(error)) = bus.as_ref().map(|bus| bus.publish_blocking(message, clock::now())) {
+            tracing::warn!(target: "paw::monitor", "cannot store a message: {error}");
+        }
+    };
+    Monitor::start(monitored, move |event| {
+        let event = match event {
+            MonitorEvent::Publish(message) => return publish(message),
+            MonitorEvent::Observed { agent, seen } => AttentionEvent::Observed { agent, seen },
+            MonitorEvent::Stalled { agent, reason } => AttentionEvent::Stalled { agent, reason },
+        };
+        if let Some(events) = &events {
+            let _ = events.send(event);
+        }
+    })
+}
