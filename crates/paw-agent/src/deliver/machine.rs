@@ -164,7 +164,7 @@ impl DeliveryMachine {
             }
             DeliveryStep::Enter => {
                 self.sent.enters += 1;
-                let retry = now + self.pause(self.sent.enters, self.options.accept_timeout);
+                let retry = now + pause(self.sent.enters, self.options.accept_timeout);
                 self.stage = Stage::Entered { check: AcceptanceCheck::new(before), at: now, retry };
             }
             DeliveryStep::Wait | DeliveryStep::Delivered => {}
@@ -336,7 +336,7 @@ impl DeliveryMachine {
         if self.is_shown(before, look, settled) {
             self.stage = Stage::Typed { at: now };
         } else if now.saturating_sub(at) >= self.options.echo_timeout {
-            self.stage = Stage::Waiting { not_before: now + self.pause(self.sent.pastes, Duration::ZERO) };
+            self.stage = Stage::Waiting { not_before: now + pause(self.sent.pastes, Duration::ZERO) };
         }
         DeliveryStep::Wait
     }
@@ -383,13 +383,13 @@ impl DeliveryMachine {
         self.stage = Stage::Entered { check, at, retry };
         if now >= retry && is_typed { DeliveryStep::Enter } else { DeliveryStep::Wait }
     }
+}
 
-    /// The pause after so many attempts.
-    fn pause(&self, attempts: u32, first: Duration) -> Duration {
-        match attempts.checked_sub(ATTEMPTS) {
-            None => first,
-            Some(more) => (RETRY * 2_u32.saturating_pow(more.min(10))).min(LONGEST_RETRY),
-        }
+/// The pause after so many attempts.
+fn pause(attempts: u32, first: Duration) -> Duration {
+    match attempts.checked_sub(ATTEMPTS) {
+        None => first,
+        Some(more) => (RETRY * 2_u32.saturating_pow(more.min(10))).min(LONGEST_RETRY),
     }
 }
 

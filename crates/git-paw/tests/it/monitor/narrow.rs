@@ -72,9 +72,15 @@ impl World {
         let branches = "x/claude=claude,x/codex=codex,x/gemini=gemini,x/opencode=opencode,x/rest=aider";
         let ran = world.paw(&["start", "--no-supervisor", "--cli", "claude", "--branches", branches]);
         assert_eq!(ran.code, 0, "{ran}");
-        for (name, _) in CLIS {
-            world.sandbox.tmux(["resize-pane", "-t", &world.pane(name), "-x", "40"]);
-        }
+        // While the session's process reads a pane, the pane is in another window.
+        wait_until("the panes have 40 columns", || {
+            for (name, _) in CLIS {
+                world.sandbox.tmux(["resize-pane", "-t", &world.pane(name), "-x", "40"]);
+            }
+            let narrow =
+                world.panes("#{window_index} #{pane_width}").iter().filter(|line| *line == "0 40").count();
+            (narrow == 4 && world.panes("x").len() == 5).then_some(())
+        });
         world
     }
 
@@ -101,8 +107,8 @@ impl World {
 fn approve_works_for_every_cli_in_a_pane_of_40_columns() {
     let world = World::new();
     let layout = "#{@paw_agent} #{pane_id} #{window_index}.#{pane_index} #{pane_width}";
-    let before = world.panes(layout);
-    assert_eq!(before.iter().filter(|line| line.ends_with(" 40")).count(), 4, "{before:?}");
+    let before =
+        wait_until("no pane is being read", || Some(world.panes(layout)).filter(|panes| panes.len() == 5));
     for (cli, command) in CLIS {
         // The session's process may be reading the same pane.
         let ran = wait_until(&format!("{cli} is approved"), || {
