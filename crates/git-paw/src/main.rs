@@ -19,6 +19,7 @@ mod output;
 mod prompt;
 mod rescue;
 mod session;
+mod session_run;
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;

@@ -22,7 +22,7 @@ use crate::audit::AuditTrail;
 use crate::bus::{Bus, Subscription};
 use crate::endpoint::{self, Endpoint};
 use crate::http::{
-    self, ServerAddress, ServerContext, ServerLimits, TokenCache, WaitingRequests, WatchRequest,
+    self, RunRequest, ServerAddress, ServerContext, ServerLimits, TokenCache, WaitingRequests, WatchRequest,
 };
 use crate::identity::{IdentityError, Keyring};
 use crate::log::{self, LogError, SessionId};
@@ -37,6 +37,8 @@ const HANDOVER: Duration = Duration::from_secs(2);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Queued requests to watch a worktree.
 const WATCHES: usize = 64;
+/// Queued requests to run something.
+const RUNS: usize = 16;
 const LARGE_BODIES: usize = 64;
 /// How long the audit trail may take to write its last lines.
 const AUDIT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -117,6 +119,7 @@ pub struct Broker {
     server: JoinHandle<()>,
     audit: Option<JoinHandle<()>>,
     watches: Option<mpsc::Receiver<WatchRequest>>,
+    runs: Option<mpsc::Receiver<RunRequest>>,
     _lock: Lock,
 }
 
@@ -158,6 +161,7 @@ impl Broker {
         };
         let (ending, ended) = watch::channel(false);
         let (watch_sender, watches) = mpsc::channel(WATCHES);
+        let (run_sender, runs) = mpsc::channel(RUNS);
         let app = Arc::new(ServerContext {
             bus: Arc::clone(&bus),
             tokens: TokenCache::load(keyring.clone(), settings.session.clone())?,
@@ -165,6 +169,7 @@ impl Broker {
             address: ServerAddress(address),
             repository: settings.repository.clone(),
             watches: watch_sender,
+            runs: run_sender,
             ending: ended.clone(),
             started: Stopwatch::start(),
             large_bodies: Semaphore::new(LARGE_BODIES),
@@ -194,6 +199,7 @@ impl Broker {
             server,
             audit,
             watches: Some(watches),
+            runs: Some(runs),
             _lock: lock,
         })
     }
@@ -232,6 +238,11 @@ impl Broker {
     /// The requests to watch a worktree. Can be taken once.
     pub fn take_watches(&mut self) -> Option<mpsc::Receiver<WatchRequest>> {
         self.watches.take()
+    }
+
+    /// The requests to run something in this process. Can be taken once; without a taker they are refused.
+    pub fn take_runs(&mut self) -> Option<mpsc::Receiver<RunRequest>> {
+        self.runs.take()
     }
 
     /// Shuts down: finishes open requests, wakes long polls, and stores every accepted message.

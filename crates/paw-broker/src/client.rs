@@ -1,7 +1,8 @@
 //! The client of the broker: over HTTP if a broker is running, otherwise directly on the log, with the same rules.
 //! Blocking, without a runtime. The only HTTP client of the workspace.
 //!
-//! - [`BrokerClient`]: publishes and reads messages; `direct` uses the log, `listen` follows all messages
+//! - [`BrokerClient`]: publishes and reads messages; `direct` uses the log, `listen` follows all messages, `run` has the
+//!   session's process run something
 //! - [`BrokerConnection`]: status and events of a broker at an address; [`probe`]: what listens on a port
 //! - `request`: one HTTP request; `events`: server-sent events
 
@@ -10,6 +11,7 @@ mod direct;
 mod events;
 mod listen;
 mod request;
+mod run;
 
 use std::io;
 use std::ops::ControlFlow;
@@ -69,6 +71,10 @@ pub enum ClientError {
     NoOperator(PathBuf),
     #[error("this repository has no session")]
     NoSession,
+    #[error("the session's process is not running, and no other process may run gates for an agent")]
+    NoProcess,
+    #[error("the session's process ended before the run was finished")]
+    RunLost,
     #[error(transparent)]
     Log(#[from] LogError),
     #[error(transparent)]
@@ -93,6 +99,10 @@ impl Diagnostic for ClientError {
                 "run 'git paw pause', then 'git paw start' to create a new one; the agents keep working",
             ),
             Self::NoSession => report.hint("start one with 'git paw start'"),
+            Self::NoProcess => report.hint(
+                "ask the user to run it in a terminal of their own, or to enable [broker] and run 'git paw start'",
+            ),
+            Self::RunLost => report.hint("'git paw status' shows its state; run the command again"),
             Self::Log(error) => error.report(),
             Self::Identity(error) => error.report(),
             Self::File(error) => error.report(),

@@ -1,7 +1,7 @@
 //! The HTTP server of the broker. Every request is checked before its body is read: `Host`, `Origin`, token and size.
 //!
 //! - `access`: checks of `Host`, `Origin` and token; `token_cache`: the valid tokens
-//! - `publish`, `inbox`, `status`, `watch`, `events`: one file per endpoint
+//! - `publish`, `inbox`, `status`, `watch`, `events`, `run`: one file per endpoint
 //! - `serve`: connections and their limits; `write_timeout`: closes a connection whose client stops reading
 //! - `waiting`: how many streams and long polls may be open
 //! - `response`: responses, and errors as JSON
@@ -11,6 +11,7 @@ mod events;
 mod inbox;
 mod publish;
 mod response;
+mod run;
 mod serve;
 mod status;
 mod token_cache;
@@ -30,6 +31,7 @@ use tokio::sync::{mpsc, watch as flag};
 
 pub use access::ServerAddress;
 use response::{ApiError, Response};
+pub use run::{RunEvent, RunRequest};
 use serve::Connection;
 pub use serve::{ServerLimits, serve};
 pub use token_cache::TokenCache;
@@ -38,7 +40,7 @@ pub use watch::WatchRequest;
 
 use crate::bus::Bus;
 
-const ENDPOINTS: [&str; 5] = ["/publish", "/status", "/log", "/watch", "/events"];
+const ENDPOINTS: [&str; 6] = ["/publish", "/status", "/log", "/watch", "/events", "/run"];
 /// The largest message in bytes.
 pub const LARGEST_BODY: usize = 256 << 10;
 
@@ -52,6 +54,8 @@ pub struct ServerContext {
     pub repository: PathBuf,
     /// Requests to watch a worktree.
     pub watches: mpsc::Sender<WatchRequest>,
+    /// Requests to run something in the session's process.
+    pub runs: mpsc::Sender<RunRequest>,
     /// Turns true when the broker shuts down.
     pub ending: flag::Receiver<bool>,
     pub started: Stopwatch,
@@ -84,6 +88,7 @@ async fn dispatch(
         ("GET", "/log") => inbox::log(app, head).await,
         ("POST", "/watch") => watch::watch(app, head, body).await,
         ("GET", "/events") => events::events(app, connection, head).await,
+        ("POST", "/run") => run::run(app, connection, head, body).await,
         (method, path) => match path.strip_prefix("/messages/") {
             Some(agent) if method == "GET" => inbox::messages(app, head, agent).await,
             Some(_) => Err(ApiError::method_not_allowed()),

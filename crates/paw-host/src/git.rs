@@ -23,10 +23,10 @@ mod scratch;
 mod snapshot;
 mod status;
 mod submodule;
-mod tree_checkout;
 mod tree_size;
 mod version;
 mod worktree;
+mod worktree_tree;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
@@ -36,7 +36,7 @@ use paw_core::{Diagnostic, ErrorCode, ErrorReport, PawError};
 
 pub use admin::{find_admin_dir, find_linked_admin_dir, worktree_of};
 pub use checkout::{BranchSource, BranchState};
-pub use clean_checkout::{CleanCheckout, CleanCheckoutError};
+pub use clean_checkout::{CleanCheckout, CleanCheckoutError, IndexTrust};
 pub use compare::AheadBehind;
 pub use differences::{Difference, DifferenceKind, IndexEntry, parse_index_entries};
 pub use hunks::{ConflictLines, LineSpan};
@@ -49,10 +49,10 @@ pub use scratch::{ScratchError, ScratchRepo};
 pub use snapshot::{WorktreeSnapshot, WorktreeSnapshotter, is_excluded};
 pub use status::{Change, FileMode, StatusEntry};
 pub use submodule::fill_submodules;
-pub use tree_checkout::{TreeCheckout, list_ignored};
 pub use tree_size::{IndexedCheckout, find_indexed_checkout};
 pub use version::{GitVersion, MINIMUM_VERSION};
 pub use worktree::{GitWorktree, Head};
+pub use worktree_tree::list_ignored;
 
 use crate::process::{Command, Exit, Output, ProcessError};
 

@@ -8,6 +8,7 @@
 //! - `attention`: notifies the user, and shows in tmux who needs the user
 //! - `conflicts`: the worktree watcher and conflict detection
 //! - `questions`: repeats unanswered questions
+//! - `requests`: runs gates and merges that agents request
 
 mod attention;
 pub mod brokerless;
@@ -15,6 +16,7 @@ mod conflicts;
 mod delivery;
 mod pane_services;
 mod questions;
+mod requests;
 pub mod session;
 
 pub use brokerless::BrokerlessSession;

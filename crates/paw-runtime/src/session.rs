@@ -24,6 +24,7 @@ use tokio::task::JoinHandle;
 
 use crate::attention::AttentionEvent;
 use crate::pane_services::PaneServices;
+use crate::requests::RequestedRuns;
 use crate::{conflicts, questions};
 
 /// What a session's process needs to start.
@@ -44,6 +45,7 @@ pub struct SessionProcess {
     watched: usize,
     conflicts: Arc<ConflictMonitor>,
     panes: Option<PaneServices>,
+    runs: RequestedRuns,
     tasks: Vec<JoinHandle<()>>,
     learning: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
     ended: watch::Receiver<bool>,
@@ -98,6 +100,10 @@ impl SessionProcess {
                 }
             }));
         }
+        let runs = RequestedRuns::new(&repo.root);
+        if let Some(requests) = broker.take_runs() {
+            tasks.push(broker.runtime().spawn(runs.clone().serve(requests)));
+        }
         let supervisor = config.supervisor.clone().unwrap_or_default();
         if let Some(open) = UnansweredQuestions::with_window(supervisor.blocked_on_supervisor_window_seconds)
         {
@@ -111,7 +117,7 @@ impl SessionProcess {
         if let Some(events) = panes.as_ref().and_then(PaneServices::events) {
             tasks.push(broker.runtime().spawn(report_messages(Arc::clone(&bus), events)));
         }
-        Ok(Self { broker, repo, watched, conflicts, panes, tasks, learning, ended })
+        Ok(Self { broker, repo, watched, conflicts, panes, runs, tasks, learning, ended })
     }
 
     pub fn runtime(&self) -> Handle {
@@ -146,6 +152,7 @@ impl SessionProcess {
         for task in self.tasks {
             task.abort();
         }
+        let runs = self.runs.stop();
         drop(self.panes);
         drop(self.conflicts);
         if let Some((stop, task)) = self.learning {
@@ -153,6 +160,9 @@ impl SessionProcess {
             let _ = self.broker.runtime().clone().block_on(task);
         }
         self.broker.shutdown();
+        for run in runs {
+            let _ = run.join();
+        }
     }
 }
 

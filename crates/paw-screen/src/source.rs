@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{io, thread};
 
-use paw_broker::SessionId;
 use paw_broker::client::{BrokerClient, BrokerConnection, BrokerEvent, ConnectionError};
 use paw_broker::endpoint::Endpoint;
 use paw_broker::identity::Token;
 use paw_broker::message::{self, Message};
+use paw_broker::{SessionId, StoredMessage};
 use paw_core::AgentId;
 use paw_core::paths::PawDir;
 use paw_host::{clock, files};
@@ -53,24 +53,30 @@ pub enum LostConnection {
     Wait(String),
 }
 
-/// Sends updates from the broker of a repository on a separate thread, until the view is closed. Without a connection,
-/// `on_lost` is called with the reason, and may restart the broker.
+/// Sends updates from the broker of a repository on a separate thread, until the view is closed. `on_message` may derive a
+/// further update from a message. Without a connection, `on_lost` is called with the reason, and may restart the broker.
 pub fn follow(
     remote: RemoteBroker,
     updates: mpsc::Sender<DashboardUpdate>,
+    on_message: impl FnMut(&StoredMessage) -> Option<ViewEvent> + Send + 'static,
     on_lost: impl FnMut(String) -> LostConnection + Send + 'static,
 ) -> io::Result<()> {
-    let mut follower = Follower { remote, updates, on_lost };
+    let mut follower = Follower { remote, updates, on_message, on_lost };
     thread::Builder::new().name("paw-follow".into()).spawn(move || follower.run()).map(drop)
 }
 
-struct Follower<F> {
+struct Follower<M, F> {
     remote: RemoteBroker,
     updates: mpsc::Sender<DashboardUpdate>,
+    on_message: M,
     on_lost: F,
 }
 
-impl<F: FnMut(String) -> LostConnection> Follower<F> {
+impl<M, F> Follower<M, F>
+where
+    M: FnMut(&StoredMessage) -> Option<ViewEvent>,
+    F: FnMut(String) -> LostConnection,
+{
     fn run(&mut self) {
         while !self.updates.is_closed() {
             let reason = match self.follow_once() {
@@ -113,7 +119,9 @@ impl<F: FnMut(String) -> LostConnection> Follower<F> {
             match event.map_err(ConnectionError::from)? {
                 BrokerEvent::Message(stored) => {
                     self.remote.since = Some(stored.seq);
-                    self.send([DashboardUpdate::View(ViewEvent::Message(Arc::from(stored)))])?;
+                    let derived = (self.on_message)(&stored);
+                    let events = [ViewEvent::Message(Arc::from(stored))].into_iter().chain(derived);
+                    self.send(events.map(DashboardUpdate::View))?;
                 }
                 BrokerEvent::Heartbeat => self.send([])?,
             }

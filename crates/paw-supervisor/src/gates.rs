@@ -3,7 +3,7 @@
 //! - [`plan`]: which gates are configured, and whether the user has to approve them first
 //! - [`GateChecks`]: the configured gates, approved, with what a checkout needs for them
 //! - [`verify`]: runs them and returns what they prove
-//! - [`GateReport`]: the result and the message about it; [`GateEvidence`]: what ran
+//! - [`GateReport`]: the result and the message about it
 //! - [`GateCheckouts`]: the checkouts they run in; `prepare`: what one needs besides the files of its commit
 //! - `run`: runs them; `confine`: what they may do; `repository_watch`: notices what they did to the repository
 //! - `outcome`: what the results of the gates mean. Pure
@@ -14,7 +14,6 @@ mod baseline;
 mod checkout;
 mod checks;
 mod confine;
-mod evidence;
 mod outcome;
 mod plan;
 mod prepare;
@@ -30,7 +29,6 @@ mod verify;
 pub use checkout::GateCheckouts;
 pub(crate) use checkout::{GateCheckout, MergeTrial, checkouts_dir};
 pub use checks::GateChecks;
-pub use evidence::GateEvidence;
 pub use outcome::{GateFinding, GateProof, GateStatus};
 pub use plan::{Gate, GatePlan, GateStep, plan};
 pub use report::GateReport;

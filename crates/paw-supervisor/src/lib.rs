@@ -4,6 +4,7 @@
 //! - [`gates`]: runs the project's checks on a clean checkout of a branch's tip
 //! - [`governance`]: the project's governance documents, and the audit of a commit against them
 //! - [`merge`]: merges agents' branches into main, each tested first
+//! - [`pane_request`]: what agents can have the session's process run
 //! - [`project`]: what programs may read about a project
 //! - [`prompt_reply`]: approves or denies the prompt of an agent for a person
 //! - [`proof`]: signed records of gate runs
@@ -19,6 +20,7 @@ pub mod gates;
 pub mod governance;
 pub mod merge;
 pub mod monitor;
+pub mod pane_request;
 pub mod project;
 pub mod prompt_reply;
 pub mod proof;

@@ -8,6 +8,7 @@
 //! - [`ProofConditions`]: when a record can stand in for a run
 //! - [`ProofStore`]: the records of a repository; `key`: the keys
 //! - [`verify()`]: verifies a branch and signs the result, or reuses a signed one
+//! - [`add_tips`]: which agents' branches are proven, for views
 //! - [`check()`]: what an exported record is worth in this repository
 
 mod check;
@@ -15,6 +16,7 @@ mod error;
 mod key;
 mod record;
 mod store;
+mod tips;
 mod verify;
 
 pub use check::{ProofCheck, check};
@@ -22,5 +24,6 @@ pub use error::ProofError;
 pub use key::PublicKey;
 pub use record::{BuildOutput, ProofConditions, ProofRecord, ProvenGate, SignedProof};
 pub use store::ProofStore;
+pub use tips::{add_tips, load_tips};
 pub(crate) use verify::conditions;
 pub use verify::{ProvenReport, Reuse, verify};

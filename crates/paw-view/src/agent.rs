@@ -8,7 +8,7 @@ use paw_broker::record::{AgentRecord, StateKind};
 use paw_core::{AgentId, BranchName};
 use serde::{Deserialize, Serialize};
 
-use crate::check::CommitCheck;
+use crate::check::{BranchTip, CommitCheck, TipVerification};
 
 /// An agent of the session, or another sender of messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +29,9 @@ pub struct AgentView {
     /// The latest checks of its commits, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CommitCheck>,
+    /// The tip of its branch. Missing if the reader of the view did not look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tip: Option<BranchTip>,
     /// What its conversation has used, as its CLI reports. Missing if the CLI does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<AgentUsage>,
@@ -295,6 +298,7 @@ impl AgentView {
             plan: None,
             checks: Vec::new(),
             usage: None,
+            tip: None,
         }
     }
 
@@ -328,7 +332,8 @@ impl AgentView {
 
     /// Its status in one or two words, the same in every view. What the agent waits for comes first, then what its messages
     /// report, then what was observed. A label of its messages holds until the next one; while it works, its phase is more
-    /// specific than "working". An agent at an empty prompt is idle, even if its changed files look like work.
+    /// specific than "working". An agent at an empty prompt is idle, even if its changed files look like work. It is
+    /// verified only if the tip of its branch is.
     pub fn status(&self) -> (StatusCategory, &str) {
         let seen = self.observed.as_ref().map(|seen| seen.state);
         if let Some(stuck) = seen.filter(|state| state.is_stuck()) {
@@ -342,6 +347,10 @@ impl AgentView {
         match (label, seen) {
             (Some((StatusCategory::Working | StatusCategory::Idle, record)), seen) => activity(record, seen),
             (Some((_, record)), _) if self.has_regressed(record) => (StatusCategory::Failed, "gates failed"),
+            (Some((StatusCategory::Verified, _)), _) => {
+                let verified = self.verification().map(TipVerification::status);
+                verified.unwrap_or((StatusCategory::Committed, "committed"))
+            }
             (Some((category, record)), _) => (category, &record.status),
             // Nothing is known about a CLI whose screen cannot be read, except that it runs.
             (None, Some(AgentState::Unknown)) if process == Some(CliState::Running) => {

@@ -1,11 +1,11 @@
-//! Checks of commits, from messages.
+//! Checks of commits, from messages, and whether the tip of a branch counts as verified.
 
 use jiff::Timestamp;
 use paw_broker::{Message, StoredMessage};
 use paw_core::AgentId;
 use serde::{Deserialize, Serialize};
 
-use crate::agent::AgentView;
+use crate::agent::{AgentView, StatusCategory};
 
 /// Checks kept per agent.
 const MAX_CHECKS: usize = 8;
@@ -22,7 +22,43 @@ pub struct CommitCheck {
     pub text: String,
 }
 
+/// The commit at the tip of an agent's branch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BranchTip {
+    pub commit: String,
+    /// Whether a signed record of this user says that its gates passed.
+    pub proven: bool,
+}
+
+/// Why the tip of a branch counts as verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TipVerification {
+    /// A signed record says that its gates passed.
+    Proven,
+    /// The supervisor or the user declared it.
+    ByHand,
+}
+
+impl TipVerification {
+    /// The status of an agent with such a tip.
+    pub fn status(self) -> (StatusCategory, &'static str) {
+        match self {
+            Self::Proven => (StatusCategory::Verified, "verified"),
+            Self::ByHand => (StatusCategory::Done, "verified by hand"),
+        }
+    }
+}
+
+/// A shorter commit prefix is ambiguous.
+const FEWEST_DIGITS: usize = 7;
+
 impl CommitCheck {
+    fn is_of(&self, commit: &str) -> bool {
+        let named = self.commit.as_deref();
+        named.is_some_and(|named| named.len() >= FEWEST_DIGITS && commit.starts_with(named))
+    }
+
     /// The check in a message, and the agent whose work was checked.
     pub(crate) fn find(stored: &StoredMessage) -> Option<(&AgentId, Self)> {
         let (agent, commit, passed, text) = match &stored.message {
@@ -54,8 +90,21 @@ impl AgentView {
         }
     }
 
-    /// The latest check of exactly this commit.
+    /// The latest check of this commit.
     pub fn find_check(&self, commit: &str) -> Option<&CommitCheck> {
-        self.checks.iter().rfind(|check| check.commit.as_deref() == Some(commit))
+        self.checks.iter().rfind(|check| check.is_of(commit))
+    }
+
+    /// Whether the tip of its branch is verified, and why. A later failure of the same commit counts, and so does a tip that
+    /// moved. If the tip is unknown, what was declared last is all there is.
+    pub fn verification(&self) -> Option<TipVerification> {
+        let Some(tip) = &self.tip else {
+            return self.checks.last().filter(|check| check.passed).map(|_| TipVerification::ByHand);
+        };
+        match self.find_check(&tip.commit) {
+            Some(check) if !check.passed => None,
+            _ if tip.proven => Some(TipVerification::Proven),
+            check => check.map(|_| TipVerification::ByHand),
+        }
     }
 }

@@ -7,6 +7,7 @@ use paw_broker::record::AgentRecords;
 use paw_core::AgentId;
 
 use crate::agent::{Observation, SessionMembers};
+use crate::check::BranchTip;
 use crate::question::OpenQuestion;
 use crate::session::{SessionFacts, SupervisorView};
 
@@ -24,6 +25,8 @@ pub enum ViewEvent {
     Message(Arc<StoredMessage>),
     /// An observed state of an agent.
     Observed { agent: AgentId, seen: Observation },
+    /// The tips of the agents' branches.
+    Tips(Vec<(AgentId, BranchTip)>),
     /// An agent was removed from the session.
     AgentGone(AgentId),
 }

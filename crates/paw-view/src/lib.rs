@@ -3,7 +3,7 @@
 //! - [`SessionView`]: the data, and the reducer that keeps it current
 //! - [`ViewEvent`]: its input, created by the crates that read receipts, tmux, hooks and the log
 //! - [`AgentView`]: one agent: its pane and worktree, what was observed, what its messages report
-//! - [`ConflictView`], [`OpenQuestion`], [`MessageView`], [`CommitCheck`]: from messages
+//! - [`ConflictView`], [`OpenQuestion`], [`MessageView`], [`CommitCheck`]: from messages; [`BranchTip`]: from git and signed records
 //! - [`Need`]: which agents wait for the user, and why
 //!
 //! Texts are stored as they were sent. Sanitize them before printing them on a terminal.
@@ -24,7 +24,7 @@ pub use agent::{
     SessionMembers, StateSource, StatusCategory, WorktreeState,
 };
 pub use attention::{Need, NeedKind};
-pub use check::CommitCheck;
+pub use check::{BranchTip, CommitCheck, TipVerification};
 pub use conflict::{ConflictGroup, ConflictKind, ConflictView};
 pub use event::{SessionSnapshot, ViewChanges, ViewEvent};
 pub use message::{MessageKind, MessageView};

@@ -9,7 +9,7 @@ use serde::Deserialize as _;
 use crate::agent::{
     AgentState, AgentUsage, AgentView, AnnouncedPlan, Observation, SessionMembers, StateSource,
 };
-use crate::check::CommitCheck;
+use crate::check::{BranchTip, CommitCheck};
 use crate::event::{SessionSnapshot, ViewChanges, ViewEvent};
 use crate::message::{self, MessageView};
 use crate::session::SessionView;
@@ -33,6 +33,7 @@ impl SessionView {
             ViewEvent::Records { records, seq } => ViewChanges::of(self.on_records(records, seq)),
             ViewEvent::Message(stored) => self.on_message(&stored),
             ViewEvent::Observed { agent, seen } => ViewChanges::of(self.agent_mut(&agent).observe(seen)),
+            ViewEvent::Tips(tips) => ViewChanges::of(self.set_tips(tips)),
             ViewEvent::AgentGone(id) => self.remove(&id),
         }
     }
@@ -53,6 +54,17 @@ impl SessionView {
         }
         others.sort_by(|one, other| one.id.cmp(&other.id));
         self.agents.extend(others);
+        changed
+    }
+
+    fn set_tips(&mut self, tips: Vec<(AgentId, BranchTip)>) -> bool {
+        let mut changed = false;
+        for (id, tip) in tips {
+            if let Some(agent) = self.agents.iter_mut().find(|agent| agent.id == id) {
+                changed |= agent.tip.as_ref() != Some(&tip);
+                agent.tip = Some(tip);
+            }
+        }
         changed
     }
 

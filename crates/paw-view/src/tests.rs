@@ -8,9 +8,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::{
-    AgentState, AgentUsage, CliState, ConflictKind, NeedKind, Observation, PromptDelivery, SessionFacts,
-    SessionMember, SessionSnapshot, SessionView, StateSource, StatusCategory, SupervisorView, ViewChanges,
-    ViewEvent, WorktreeState,
+    AgentState, AgentUsage, BranchTip, CliState, ConflictKind, NeedKind, Observation, PromptDelivery,
+    SessionFacts, SessionMember, SessionSnapshot, SessionView, StateSource, StatusCategory, SupervisorView,
+    TipVerification, ViewChanges, ViewEvent, WorktreeState,
 };
 
 fn id(name: &str) -> AgentId {
@@ -223,6 +223,35 @@ fn a_check_belongs_to_its_commit_and_the_latest_one_counts() {
     let check = view.agents[0].find_check("aaaaaaa").unwrap();
     assert_eq!((check.passed, view.agents[0].checks.len()), (false, 1));
     assert_eq!(view.agents[0].find_check("bbbbbbb"), None);
+}
+
+#[test]
+fn an_agent_is_verified_only_if_the_tip_of_its_branch_is() {
+    let tip = |commit: &str, proven| {
+        ViewEvent::Tips(vec![(id("feat-x"), BranchTip { commit: commit.to_owned(), proven })])
+    };
+    let verified = |commit: &str| {
+        message("agent.verified", "feat-x", &json!({"verified_by": "supervisor", "commit": commit}))
+    };
+    let failed = message(
+        "agent.feedback",
+        "feat-x",
+        &json!({"from": "operator", "errors": ["[regression] lex fails"], "commit": "aaaaaaaaaa"}),
+    );
+    let mut view = view(vec![status("feat-x", &json!({"status": "working"})), verified("aaaaaaa")]);
+    let shown = |view: &SessionView| view.agents[0].status().1.to_owned();
+    assert_eq!(shown(&view), "verified by hand", "the tip is not known");
+    view.apply(tip("aaaaaaaaaa", false));
+    assert_eq!(shown(&view), "verified by hand");
+    view.apply(tip("aaaaaaaaaa", true));
+    assert_eq!(shown(&view), "verified");
+    view.apply(tip("bbbbbbbbbb", false));
+    assert_eq!(shown(&view), "committed", "it moved");
+    view.apply(tip("aaaaaaaaaa", true));
+    apply(&mut view, vec![failed], 3);
+    assert_eq!(shown(&view), "gates failed", "it failed later");
+    apply(&mut view, vec![verified("aaaaaaaaaa")], 4);
+    assert_eq!(view.agents[0].verification(), Some(TipVerification::Proven));
 }
 
 #[test]

@@ -16,6 +16,8 @@ use paw_host::process::Command;
 use paw_host::sandbox::{self, DeniedPaths, PathAccess, Sandbox};
 use paw_host::tmux;
 
+use crate::registry::{ManagedWorktree, Registry};
+
 /// A run that has to be sandboxed cannot be.
 #[derive(Debug, thiserror::Error)]
 pub enum RunSandboxError {
@@ -71,12 +73,19 @@ impl RunSandbox {
         Ok(Self { checkout: checkout.to_path_buf(), sandbox })
     }
 
-    /// The sandbox for runs in a checkout that no agent can have pointed at another repository, as its configuration
-    /// says. Off outside of repositories.
+    /// The sandbox for runs in a checkout, as the configuration of its repository says. The registry knows the repository of
+    /// a worktree: its `.git` file can be changed by the agent in it. Off outside of repositories.
     pub fn find(checkout: &Path) -> Result<Self, RunSandboxError> {
-        let Ok(repo) = Repo::discover(checkout) else { return Ok(Self::off(checkout)) };
+        let registered = find_registered(checkout);
+        let registered = registered.and_then(|row| Some((Repo::discover(&row.repo).ok()?, row.path)));
+        let (repo, top) = if let Some(registered) = registered {
+            registered
+        } else {
+            let Ok(repo) = Repo::discover(checkout) else { return Ok(Self::off(checkout)) };
+            let top = repo.worktree.clone().unwrap_or_else(|| checkout.to_path_buf());
+            (repo, top)
+        };
         let config = load_config(&repo.root, None).map_err(RunSandboxError::Config)?;
-        let top = repo.worktree.clone().unwrap_or_else(|| checkout.to_path_buf());
         Self::open(config.sandbox.runs, &repo, &top)
     }
 
@@ -116,6 +125,15 @@ impl RunSandbox {
         output.lines().for_each(|line| denied.read(line));
         denied.note()
     }
+}
+
+/// The registered worktree that contains `dir`.
+fn find_registered(dir: &Path) -> Option<ManagedWorktree> {
+    let file = Dirs::from_env().ok()?.data().registry();
+    let real = dir.canonicalize().ok()?;
+    let rows = file.is_file().then(|| Registry::open(&file).ok()?.load_rows(None).ok())??;
+    let is_it = |row: &ManagedWorktree| row.path.canonicalize().is_ok_and(|path| real.starts_with(path));
+    rows.into_iter().filter(is_it).max_by_key(|row| row.path.components().count())
 }
 
 fn guard(repo: &Repo, checkout: &Path) -> Result<Sandbox, GitError> {

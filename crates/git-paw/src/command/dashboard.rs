@@ -12,11 +12,12 @@ use clap::Args;
 use jiff::tz::TimeZone;
 use paw_broker::endpoint::Endpoint;
 use paw_broker::identity::Keyring;
-use paw_broker::{SessionId, log};
+use paw_broker::{Message, SessionId, StoredMessage, log};
 use paw_core::config::PawConfig;
 use paw_core::paths::PawDir;
-use paw_core::{AgentId, PawError, SessionStatus};
+use paw_core::{AgentId, BranchName, PawError, SessionStatus};
 use paw_host::clock::Stopwatch;
+use paw_host::files::Dirs;
 use paw_host::git::Repo;
 use paw_host::process::own_program;
 use paw_screen::dashboard::run::{DashboardChannels, DashboardExit, run_on_terminal};
@@ -25,6 +26,7 @@ use paw_screen::source::{self, LostConnection, RemoteBroker};
 use paw_session::lifecycle::Session;
 use paw_session::lifecycle::process::EnsuredProcess;
 use paw_session::messages;
+use paw_supervisor::proof;
 use paw_view::{SessionView, ViewEvent};
 use tokio::sync::{mpsc, oneshot};
 
@@ -87,7 +89,8 @@ fn show(
     let dir = PawDir::of(&repo.common_dir);
     let log = log::open(&dir.log())?;
     let token = Keyring::new(&log, dir.path()).operator()?;
-    let view = load_view(&config, repo, session)?;
+    let mut view = load_view(&config, repo, session)?;
+    proof::add_tips(&mut view, repo, &context.dirs);
     let since = Some(view.last_seq).filter(|seq| *seq > 0);
     let remote = RemoteBroker { common_dir: repo.common_dir.clone(), token: Some(token), since };
     let client = context.broker_client()?;
@@ -105,7 +108,10 @@ fn show(
         end: Some(end).filter(|_| host == DashboardHost::Session),
         started: None,
     };
-    source::follow(remote, sender.clone(), move |reason| reviver.on_lost(reason)).map_err(cannot_start)?;
+    let mut proofs = ProofWatch::new(&view, repo, context);
+    let on_message = move |stored: &StoredMessage| proofs.on_message(stored);
+    let on_lost = move |reason| reviver.on_lost(reason);
+    source::follow(remote, sender.clone(), on_message, on_lost).map_err(cannot_start)?;
     let (dirs, updated) = (context.dirs.clone(), sender.clone());
     let _watcher = session.and_then(|session| members::watch(session, &dirs, updated.clone()));
     let (session, asker) = (session.cloned(), client.clone());
@@ -141,6 +147,30 @@ fn load_view(config: &PawConfig, repo: &Repo, session: Option<&Session>) -> Resu
     let id = session.map(|session| SessionId::new(&session.receipt.session_id()));
     messages::load(&repo.common_dir, id.as_ref(), &mut view)?;
     Ok(view)
+}
+
+/// Looks at the tips of the agents' branches when a message says that one has moved or was checked.
+struct ProofWatch {
+    members: Vec<(AgentId, BranchName)>,
+    repo: Repo,
+    dirs: Dirs,
+}
+
+impl ProofWatch {
+    fn new(view: &SessionView, repo: &Repo, context: &Context) -> Self {
+        let members =
+            view.agents.iter().filter_map(|agent| Some((agent.id.clone(), agent.branch()?.clone())));
+        Self { members: members.collect(), repo: repo.clone(), dirs: context.dirs.clone() }
+    }
+
+    fn on_message(&mut self, stored: &StoredMessage) -> Option<ViewEvent> {
+        let is_news = matches!(
+            stored.message,
+            Message::Verified(_) | Message::Artifact(_) | Message::Feedback(_) | Message::AdvancedMain(_)
+        );
+        let tips = is_news.then(|| proof::load_tips(&self.members, &self.repo, &self.dirs).ok())??;
+        Some(ViewEvent::Tips(tips))
+    }
 }
 
 /// The shortest time between two restarts of the session's process, so that one that cannot run is not restarted forever.

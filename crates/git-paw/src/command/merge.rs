@@ -11,10 +11,12 @@ use paw_core::error::EXIT_FAILURE;
 use paw_supervisor::gates::StopRequest;
 use paw_supervisor::merge::PlannedMerge;
 use paw_supervisor::merge::project_tests::{self, ProjectTests};
+use paw_supervisor::pane_request::RequestedRun;
 
 use crate::approval::{self, Consent};
 use crate::context::Context;
 use crate::prompt::{PromptQuestion, Prompter as _, TerminalPrompter};
+use crate::session_run::RequesterArgs;
 
 /// Merge agents' branches into the main branch, testing each before main moves
 ///
@@ -23,7 +25,8 @@ use crate::prompt::{PromptQuestion, Prompter as _, TerminalPrompter};
 /// fast-forward. A branch that has diverged is skipped, or rebased onto main with --rebase. A branch with a failing gate is
 /// not merged, and its agent gets the failure. Your own changes in the main checkout are never overwritten; a branch that
 /// would overwrite them is refused. Every branch must be verified at its tip (git paw verify) unless you name it. An
-/// interrupted merge resumes. The exit code is 0 only if everything was merged.
+/// interrupted merge resumes. In the supervisor's pane, the session's process merges. The exit code is 0 only if everything
+/// was merged.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw merge --dry-run
@@ -33,7 +36,7 @@ pub(crate) struct MergeArgs {
     /// Show the order and the planned moves without doing anything
     #[arg(long)]
     dry_run: bool,
-    /// Merge only these branches or agents, verified or not
+    /// Merge only these branches or agents, verified or not; unique prefixes are enough
     #[arg(long, value_name = "AGENT", value_delimiter = ',')]
     only: Vec<String>,
     /// Same as --only
@@ -51,11 +54,20 @@ pub(crate) struct MergeArgs {
     /// Print one JSON document
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    requester: RequesterArgs,
 }
 
 pub(crate) fn run(args: &MergeArgs, context: &Context) -> Result<ExitCode, PawError> {
     let repo = context.require_repo()?;
     let only = if args.named.is_empty() { &args.only } else { &args.named };
+    let what = RequestedRun::Merge { only: only.clone(), rebase: args.rebase };
+    if !args.dry_run
+        && let Some(request) = context.find_request(what, (args.timeout, args.trust), &args.requester)?
+    {
+        context.privileged_client("merge")?;
+        return context.run_request(&request);
+    }
     let merge = project_tests::open(only, &repo, context.find_session()?.as_ref())?;
     if args.dry_run {
         show::forecast(&merge, args.rebase, context)?;
@@ -68,7 +80,7 @@ pub(crate) fn run(args: &MergeArgs, context: &Context) -> Result<ExitCode, PawEr
         require_verified(&merge, context)?;
     }
     let stop = StopRequest::on_signals()?;
-    let on_line = |line: &str| context.output.progress(line);
+    let on_line = |line: &str| args.requester.show_progress(context.output, line);
     let report = merge.run_with_tests(args.rebase, &tests, &client, &stop, &on_line)?;
     show::report(&report, context)?;
     Ok(if report.is_complete() { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILURE) })

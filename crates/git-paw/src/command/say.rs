@@ -108,7 +108,7 @@ pub(crate) enum MessageArgs {
         #[arg(long, value_name = "TEXT")]
         detail: Option<String>,
     },
-    /// Mark an agent's work as verified (supervisor and operator only)
+    /// Declare an agent's work verified, by hand (supervisor and operator only)
     #[command(after_help = "Examples:\n  git paw say verified feat-parser --message \"all gates pass\"")]
     Verified {
         agent: String,
@@ -239,7 +239,7 @@ fn compose(what: &MessageArgs, me: AgentId, lifetime: u64) -> Result<Message, Pa
         }
         .into(),
         MessageArgs::Verified { agent: whom, message, commit } => {
-            let mut said = VerifiedMessage::new(agent(whom)?, me);
+            let mut said = VerifiedMessage::by_hand(agent(whom)?, me);
             said.message.clone_from(message);
             said.commit.clone_from(commit);
             said.into()

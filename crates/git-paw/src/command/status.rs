@@ -1,12 +1,13 @@
 //! `git paw status`
 
 use clap::Args;
+use paw_core::paths::PawDir;
 use paw_core::{PawError, SessionStatus, text};
 use paw_host::clock;
 use paw_screen::text::Text;
 use paw_session::lifecycle::Session;
-use paw_supervisor::sweep;
-use paw_view::{AgentView, CliState, PromptDelivery, SessionView};
+use paw_supervisor::{proof, sweep};
+use paw_view::{AgentView, CliState, PromptDelivery, SessionView, TipVerification};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -27,7 +28,14 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
         return context.output.document(&answer(context)?);
     }
     match find(context)? {
-        Some(session) => show(&load_view(&session)?, context),
+        Some(session) => {
+            let mut view = load_view(&session)?;
+            // Nothing is proven before the first proof.
+            if PawDir::of(&session.repo.common_dir).proofs().is_dir() {
+                proof::add_tips(&mut view, &session.repo, &context.dirs);
+            }
+            show(&view, context)
+        }
         None => context.output.say("No session for this repo."),
     }
 }
@@ -37,6 +45,7 @@ pub(crate) fn answer(context: &Context) -> Result<Value, PawError> {
     let Some(session) = find(context)? else { return Ok(json!({"session": null})) };
     let mut view = load_view(&session)?;
     session.add_messages(&mut view);
+    proof::add_tips(&mut view, &session.repo, &context.dirs);
     document(view)
 }
 
@@ -62,7 +71,13 @@ fn document(mut view: SessionView) -> Result<Value, PawError> {
         }
     }
     let members: Vec<_> = agents.into_iter().filter(|agent| agent.member.is_some()).collect();
-    document["worktrees"] = to_json(&members)?;
+    let mut worktrees = Vec::new();
+    for member in &members {
+        let mut worktree = to_json(member)?;
+        worktree["verification"] = to_json(&member.verification())?;
+        worktrees.push(worktree);
+    }
+    document["worktrees"] = worktrees.into();
     document["needs"] = to_json(&needs)?;
     Ok(document)
 }
@@ -122,10 +137,12 @@ fn row(agent: &AgentView) -> Option<[String; 5]> {
     let state = member.process.unwrap_or(CliState::Absent);
     let path = member.worktree_path.as_ref().map(|path| path.display().to_string());
     let prompt = member.prompt.as_ref().unwrap_or(&PromptDelivery::Delivered);
+    let work = work(state, agent.status().1, prompt);
+    let is_proven = agent.verification() == Some(TipVerification::Proven);
     Some([
         member.branch.to_string(),
         member.cli.clone(),
-        work(state, agent.status().1, prompt),
+        if is_proven && !work.contains("verified") { format!("{work}, verified") } else { work },
         member.worktree.as_ref().map(ToString::to_string).unwrap_or_default(),
         path.unwrap_or_default(),
     ])

@@ -65,7 +65,7 @@ enum SweepVerb {
         after_help = "Examples:\n  git paw sweep feedback feat-api testing \"lex::numbers fails\""
     )]
     Feedback { agent: String, gate: String, text: String },
-    /// Mark the last commit of an agent as verified
+    /// Declare the last commit of an agent verified, by hand
     #[command(after_help = "Examples:\n  git paw sweep verified feat-api \"all gates pass\"")]
     Verified { agent: String, text: Option<String> },
     /// List the agents that need attention, and why

@@ -11,13 +11,15 @@ use paw_core::text::short_commit;
 use paw_host::clock;
 use paw_supervisor::gates::{self, Gate, GateProof, GateReport, GateRequest, GateStatus, StopRequest};
 use paw_supervisor::merge::{agent_of, members_of};
-use paw_supervisor::proof::{self, ProofStore, ProvenReport, Reuse};
+use paw_supervisor::pane_request::{PaneRequest, RequestedRun};
+use paw_supervisor::proof::{self, ProvenReport, Reuse};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::approval::{self, Consent};
 use crate::context::Context;
 use crate::output::{Style, to_json};
+use crate::session_run::RequesterArgs;
 
 /// Verify a branch: run the project's gates on a clean checkout of its tip
 ///
@@ -26,11 +28,12 @@ use crate::output::{Style, to_json};
 /// paw keeps for the branch, never in the agent's worktree; if the branch moves meanwhile, they run again. A failure that
 /// the main branch has, too, does not count against the branch. The result belongs to the commit, is signed (git paw proof)
 /// and published to the session's agents. A signed result of the same tree, gates, setup, environment and sandbox is reused
-/// for a day, so that nothing is tested twice. The exit code is 0 only if the commit is verified.
+/// for a day, so that nothing is tested twice. In an agent's pane, the session's process runs the gates and signs the result.
+/// The exit code is 0 only if the commit is verified.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw verify feat/auth
-  git paw verify feat/auth --gate test --gate lint
+  git paw verify auth --gate test --gate lint
   git paw verify feat/auth --rerun
   git paw verify feat/auth --trust --json")]
 pub(crate) struct VerifyArgs {
@@ -52,6 +55,8 @@ pub(crate) struct VerifyArgs {
     /// Print one JSON document
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) requester: RequesterArgs,
 }
 
 #[derive(Debug, Serialize)]
@@ -62,6 +67,9 @@ struct Answer<'a> {
 }
 
 pub(crate) fn run(args: &VerifyArgs, context: &Context) -> Result<ExitCode, PawError> {
+    if let Some(request) = find_request(args, context)? {
+        return context.run_request(&request);
+    }
     let (proven, published) = prove(args, StopRequest::on_signals, context)?;
     let output = context.output;
     if output.wants_json() {
@@ -78,8 +86,17 @@ pub(crate) fn run(args: &VerifyArgs, context: &Context) -> Result<ExitCode, PawE
 
 /// The answer for programs.
 pub(crate) fn answer(args: &VerifyArgs, context: &Context) -> Result<Value, PawError> {
+    if let Some(request) = find_request(args, context)? {
+        return context.answer_request(&request);
+    }
     let (proven, published) = prove(args, || Ok(StopRequest::default()), context)?;
     to_json(&Answer { proven: &proven, published })
+}
+
+fn find_request(args: &VerifyArgs, context: &Context) -> Result<Option<PaneRequest>, PawError> {
+    let gates = args.gates.iter().filter_map(|name| Gate::find(name)).collect();
+    let what = RequestedRun::Verify { branch: args.branch.clone(), gates, rerun: args.rerun };
+    context.find_request(what, (args.timeout, args.trust), &args.requester)
 }
 
 /// `stop` is created after all questions, so that Ctrl+C still cancels those.
@@ -90,11 +107,10 @@ fn prove(
 ) -> Result<(ProvenReport, bool), PawError> {
     let order = gather(args, context)?;
     let order = GateRequest { stop: stop()?, ..order };
-    let proofs = ProofStore::open(&order.repo, &context.dirs);
     let reuse = if args.rerun { Reuse::Never } else { Reuse::Signed };
-    let mut progress = |line: &str| context.output.progress(line);
-    let proven = proof::verify(&order, &proofs, reuse, clock::now(), &mut progress)?;
-    let published = publish(&proven.report, context)?;
+    let mut progress = |line: &str| args.requester.show_progress(context.output, line);
+    let proven = proof::verify(&order, reuse, clock::now(), &mut progress)?;
+    let published = publish(&proven.report, args, context)?;
     Ok((proven, published))
 }
 
@@ -114,10 +130,11 @@ fn gather(args: &VerifyArgs, context: &Context) -> Result<GateRequest, PawError>
 }
 
 /// Publishes the report to the session, if there is one. Returns whether it did.
-fn publish(report: &GateReport, context: &Context) -> Result<bool, PawError> {
+fn publish(report: &GateReport, args: &VerifyArgs, context: &Context) -> Result<bool, PawError> {
     let client = context.broker_client()?;
     let members = context.find_session()?.map(|session| members_of(&session.receipt)).unwrap_or_default();
-    let published = report.publish(agent_of(&members, &report.branch), &client);
+    let requester = args.requester.agent();
+    let published = report.publish(agent_of(&members, &report.branch), requester.as_ref(), &client);
     Ok(published.unwrap_or_else(|error| {
         context.output.warn(&format!("not published: {error}"));
         false

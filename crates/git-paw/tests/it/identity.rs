@@ -12,36 +12,42 @@ use crate::lifecycle::World;
 use crate::paw::{PROGRAM, document, paw};
 
 /// A session whose panes are at a shell prompt, and a repository that asks for an approval.
-struct Session {
-    world: World,
+pub(crate) struct Session {
+    pub(crate) world: World,
     runs: Cell<u32>,
 }
 
 impl Session {
     fn new() -> Self {
-        let world = World::empty();
-        world.sandbox.install_program("claude", "#!/bin/sh\n");
-        world.sandbox.write("home/.config/git-paw/config.toml", "[broker]\nenabled = true\nport = 0\n");
-        let session = Self { world, runs: Cell::new(0) };
-        let args = ["start", "--no-supervisor", "--cli", "claude", "--branches", "feat/a,feat/b"];
-        let ran = session.world.paw(&args);
-        assert_eq!(ran.code, 0, "{ran}");
+        let session = Self::with_config("[broker]\nenabled = true\nport = 0\n");
         session.world.repo.write(".git-paw/config.toml", "[worktree]\nsetup_commands = [\"touch ran\"]\n");
         wait_until("the broker is running", || session.endpoint());
         session
     }
 
-    fn endpoint(&self) -> Option<Value> {
+    /// A session of two agents at a shell prompt.
+    pub(crate) fn with_config(config: &str) -> Self {
+        let world = World::empty();
+        world.sandbox.install_program("claude", "#!/bin/sh\n");
+        world.sandbox.write("home/.config/git-paw/config.toml", config);
+        let session = Self { world, runs: Cell::new(0) };
+        let args = ["start", "--no-supervisor", "--cli", "claude", "--branches", "feat/a,feat/b"];
+        let ran = session.world.paw(&args);
+        assert_eq!(ran.code, 0, "{ran}");
+        session
+    }
+
+    pub(crate) fn endpoint(&self) -> Option<Value> {
         let text = fs::read_to_string(self.world.repo.root.join(".git/paw/endpoint.json")).ok()?;
         serde_json::from_str(&text).ok()
     }
 
-    fn pane(&self, agent: &str) -> String {
+    pub(crate) fn pane(&self, agent: &str) -> String {
         wait_until("the pane exists", || self.world.pane(agent))
     }
 
     /// Runs a line in the shell of a pane. `$PAW` is git-paw.
-    fn run_in(&self, pane: &str, line: &str) -> RunOutput {
+    pub(crate) fn run_in(&self, pane: &str, line: &str) -> RunOutput {
         let number = self.runs.replace(self.runs.get() + 1);
         let dir = self.world.sandbox.root().join(format!("run-{number}"));
         let file = |name: &str| dir.join(name);

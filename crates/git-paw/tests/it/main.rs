@@ -37,6 +37,7 @@ mod messages;
 mod monitor;
 mod notify;
 mod opencode;
+mod pane_requests;
 mod paw;
 mod power_cut;
 mod prompt;

@@ -13,6 +13,7 @@ use paw_testkit::{RunOutput, Sandbox, Terminal, TestRepo, git, wait_until};
 use serde_json::{Value, json};
 
 use crate::paw::{PROGRAM, document, paw};
+use crate::verify::Broker;
 
 /// A repository whose tests fail while a file `broken` exists, and a session of two agents with commits.
 struct Team {
@@ -106,6 +107,9 @@ fn merge_merges_a_verified_session_in_order_and_publishes_it() {
     team.verify(&["a", "b"]);
     team.sandbox.set("GIT_PAW_AGENT_ID", "feat-a");
     assert_eq!(team.paw(&["say", "blocked", "the api", "--from", "feat-b"]).code, 0);
+    // A supervisor's merge is run by the session's process.
+    team.sandbox.unset("GIT_PAW_AGENT_ID");
+    let _broker = Broker::serve(&team.sandbox, &team.repo);
     team.sandbox.set("GIT_PAW_AGENT_ID", "supervisor");
     let ran = team.paw(&["merge", "--rebase", "--json"]);
     let merged = document(&ran);

@@ -159,7 +159,19 @@ fn verify_names_unknown_branches_and_gates() {
 }
 
 /// A broker that stops with the test.
-struct Broker(Child);
+pub(crate) struct Broker(Child);
+
+impl Broker {
+    pub(crate) fn serve(sandbox: &Sandbox, repo: &TestRepo) -> Self {
+        let mut command = sandbox.command(PROGRAM);
+        command.arg("serve").current_dir(&repo.root).stdout(Stdio::null()).stderr(Stdio::null());
+        let broker = Self(command.spawn().unwrap());
+        wait_until("the broker is running", || {
+            repo.root.join(".git/paw/endpoint.json").exists().then_some(())
+        });
+        broker
+    }
+}
 
 impl Drop for Broker {
     fn drop(&mut self) {
@@ -172,10 +184,7 @@ impl Drop for Broker {
 fn verify_publishes_verified_and_failed_branches() {
     let (sandbox, repo) = project();
     configure(&sandbox, "test -f work.txt");
-    let mut command = sandbox.command(PROGRAM);
-    command.arg("serve").current_dir(&repo.root).stdout(Stdio::null()).stderr(Stdio::null());
-    let _broker = Broker(command.spawn().unwrap());
-    wait_until("the broker is running", || repo.root.join(".git/paw/endpoint.json").exists().then_some(()));
+    let _broker = Broker::serve(&sandbox, &repo);
     assert_eq!(verify(&sandbox, &repo, &[]).1["published"], json!(true));
     configure(&sandbox, "! test -f work.txt");
     assert_eq!(verify(&sandbox, &repo, &[]).1["published"], json!(true));
@@ -191,4 +200,26 @@ fn verify_publishes_verified_and_failed_branches() {
     );
     let feedback = trail.lines().find(|line| line.contains("agent.feedback")).unwrap();
     assert!(feedback.contains("[testing]") && feedback.contains("[regression]"), "{feedback}");
+}
+
+#[test]
+fn a_requested_run_ends_with_its_caller() {
+    let (mut sandbox, repo) = project();
+    let started = sandbox.root().join("started");
+    let gate = format!("echo $$ >{}; sleep 600", started.display());
+    let config = format!(
+        "[broker]\nport = 0\nauth = \"none\"\n[sandbox]\nruns = \"off\"\n[supervisor]\ntest_command = {gate:?}\n"
+    );
+    sandbox.write("home/.config/git-paw/config.toml", &config);
+    let _broker = Broker::serve(&sandbox, &repo);
+    sandbox.set("GIT_PAW_AGENT_ID", "feat-x");
+    let mut command = sandbox.command(PROGRAM);
+    command.args(["verify", "feat/x"]).current_dir(&repo.root).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut caller = command.spawn().unwrap();
+    let pid: u32 = wait_until("the gate runs", || {
+        std::fs::read_to_string(&started).ok().and_then(|pid| pid.trim().parse().ok())
+    });
+    caller.kill().unwrap();
+    caller.wait().unwrap();
+    wait_until("the gate has ended", || (!paw_host::process::exists(pid)).then_some(()));
 }

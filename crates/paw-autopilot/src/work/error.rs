@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use paw_core::{Diagnostic, ErrorCode, ErrorReport, PawError};
 use paw_host::files::FileError;
-use paw_host::git::{GitError, ScratchError};
+use paw_host::git::{CleanCheckoutError, GitError};
 use paw_host::process::ProcessError;
 use paw_worktree::copy::CopyError;
 
@@ -59,7 +59,7 @@ pub enum WorkError {
     #[error(transparent)]
     Git(#[from] GitError),
     #[error(transparent)]
-    Scratch(#[from] ScratchError),
+    Checkout(#[from] CleanCheckoutError),
     #[error(transparent)]
     Copy(#[from] CopyError),
     #[error(transparent)]
@@ -113,7 +113,7 @@ impl Diagnostic for WorkError {
             Self::Tasks(error) => error.report(),
             Self::File(error) => error.report(),
             Self::Git(error) => error.report(),
-            Self::Scratch(error) => error.report(),
+            Self::Checkout(error) => error.report(),
             Self::Copy(error) => error.report(),
             Self::Process(error) => error.report(),
             Self::Turn(error) => error.report(),

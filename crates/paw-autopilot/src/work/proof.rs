@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use paw_core::paths::lock_of;
 use paw_host::files::{self, Access, FileError, Lock};
-use paw_host::git::{TreeCheckout, fill_submodules};
+use paw_host::git::{CleanCheckout, IndexTrust};
 
 pub use seed::Seed;
 pub(super) use test_place::moved_variables;
@@ -30,7 +30,9 @@ use super::{ProjectContext, WorkError};
 #[derive(Debug)]
 pub struct ProofCheckout {
     place: PathBuf,
-    files: TreeCheckout,
+    files: CleanCheckout,
+    /// The index as the last checkout left it. `None` if another process may have changed it.
+    index_digest: Option<u64>,
     /// The project inside the checkout.
     root: PathBuf,
     seed: Seed,
@@ -44,10 +46,7 @@ impl ProofCheckout {
             tracing::warn!(target: "paw::autopilot", "{error}");
         }
         let mut checkout = Self::at(context, place, Seed::default())?;
-        checkout.files.check_out(&context.git.tree_of("HEAD")?, &context.git.line(["rev-parse", "HEAD"])?)?;
-        for problem in fill_submodules(&context.top, checkout.files.dir())? {
-            tracing::warn!(target: "paw::autopilot", "submodule not filled: {problem}");
-        }
+        checkout.write_files(&context.git.tree_of("HEAD")?, &context.git.line(["rev-parse", "HEAD"])?)?;
         checkout.seed = Seed::copy(&context.top, checkout.files.dir())?;
         Ok(checkout)
     }
@@ -64,10 +63,12 @@ impl ProofCheckout {
     fn at(context: &ProjectContext, place: PathBuf, seed: Seed) -> Result<Self, WorkError> {
         let dir = place.join(name_of(context));
         claim(&context.data.proofs(), &place, &context.top)?;
-        let files = TreeCheckout::open(&dir, &context.git, &context.repo.common_dir)?;
+        files::create_dir(&dir)?;
+        let files = CleanCheckout::new(&context.repo, &dir, &place.join("state"));
+        let files = files.with_submodules_of(&context.top).with_exclude_rules();
         let inside = context.project.root.strip_prefix(&context.top).unwrap_or(Path::new(""));
         let root = dir.canonicalize().map_err(FileError::when("find", &dir))?.join(inside);
-        Ok(Self { place, files, root, seed })
+        Ok(Self { place, files, index_digest: None, root, seed })
     }
 
     pub(super) fn root(&self) -> &Path {
@@ -89,12 +90,20 @@ impl ProofCheckout {
 
     /// Makes the checkout hold exactly this tree and the copied files. Build output of earlier runs stays.
     pub(super) fn check_out(&mut self, tree: &str, head: &str) -> Result<(), WorkError> {
-        self.files.check_out(tree, head)?;
+        self.write_files(tree, head)?;
         for path in self.files.ignored()? {
             if !self.seed.covers(&path) && !seed::is_build_output(&path) {
                 remove(&self.files.dir().join(path))?;
             }
         }
+        Ok(())
+    }
+
+    fn write_files(&mut self, tree: &str, head: &str) -> Result<(), WorkError> {
+        let is_ours = self.index_digest.is_some() && self.index_digest == self.files.index_digest();
+        let trust = if is_ours { IndexTrust::Trusted } else { IndexTrust::Distrusted };
+        self.files.check_out_tree(tree, head, trust)?;
+        self.index_digest = self.files.index_digest();
         Ok(())
     }
 

@@ -170,7 +170,7 @@ impl ResponseHead {
         }
     }
 
-    fn read_body(&self, reader: &mut impl Read) -> io::Result<Vec<u8>> {
+    pub(super) fn read_body(&self, reader: &mut impl Read) -> io::Result<Vec<u8>> {
         let mut body = Vec::new();
         reader.take(self.length.unwrap_or(LARGEST_BODY).min(LARGEST_BODY)).read_to_end(&mut body)?;
         if self.length.is_some_and(|length| length != body.len() as u64) {

@@ -38,8 +38,7 @@ impl ApiError {
     }
 
     pub(super) fn not_found() -> Self {
-        let known =
-            "POST /publish, GET /messages/{agent_id}, GET /status, GET /log, POST /watch, GET /events";
+        let known = "POST /publish, GET /messages/{agent_id}, GET /status, GET /log, POST /watch, GET /events, POST /run";
         Self::with_hint(StatusCode::NOT_FOUND, "no such endpoint", known)
     }
 
@@ -98,6 +97,10 @@ impl ApiError {
 
     pub(super) fn too_many_streams() -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "too many event streams and long polls at once")
+    }
+
+    pub(super) fn too_many_runs() -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "too many runs at once; try again later")
     }
 
     pub(super) fn busy() -> Self {

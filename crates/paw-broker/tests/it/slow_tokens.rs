@@ -123,6 +123,7 @@ impl Slow {
             address: ServerAddress(address),
             repository: dir.path().to_path_buf(),
             watches: tokio::sync::mpsc::channel(1).0,
+            runs: tokio::sync::mpsc::channel(1).0,
             ending: ended.clone(),
             started: Stopwatch::start(),
             large_bodies: tokio::sync::Semaphore::new(1),

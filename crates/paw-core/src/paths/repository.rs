@@ -106,6 +106,11 @@ impl PawDir {
         self.proofs().join(format!("{commit}.json"))
     }
 
+    /// A run of some gates on a commit of the main branch, with which failures of other branches are compared.
+    pub fn proof_of_baseline(&self, commit: &str) -> PathBuf {
+        self.proofs().join(format!("{commit}.main.json"))
+    }
+
     /// Scratch repositories for conflict detection in a session.
     pub fn radar(&self) -> PathBuf {
         self.0.join("radar")

@@ -1,4 +1,5 @@
-//! A directory with exactly the files of one commit, in which programs that are not trusted may run.
+//! A directory with exactly the files of one commit or tree, in which programs that are not trusted may run: gates, and
+//! autopilot's tests.
 //!
 //! It is not a worktree of the user's repository. Its git directory is private: it reads the objects of the repository and
 //! has a copy of its refs, but none of its settings, hooks, attributes, exclude rules or replacements, which any agent can
@@ -11,12 +12,14 @@
 mod private_repo;
 
 use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use paw_core::{Diagnostic, ErrorReport};
 
-use super::{Git, GitError, Repo, find_linked_admin_dir, parse_index_entries, run, text};
+use super::worktree_tree::{LIST_IGNORED, parse_ignored};
+use super::{Git, GitError, Repo, find_linked_admin_dir, parse_index_entries, path, run, text};
 use crate::files::{FileError, create_dir, remove_all, unlock_dirs};
 use crate::process::Command;
 
@@ -45,6 +48,14 @@ impl Diagnostic for CleanCheckoutError {
     }
 }
 
+/// Whether the index of a checkout decides which files are up to date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexTrust {
+    Trusted,
+    /// Another program may have written it: every file is compared by its content.
+    Distrusted,
+}
+
 /// See the module's documentation.
 #[derive(Debug, Clone)]
 pub struct CleanCheckout {
@@ -52,6 +63,8 @@ pub struct CleanCheckout {
     common_dir: PathBuf,
     /// A checkout of the same repository with initialized submodules.
     submodules_of: Option<PathBuf>,
+    /// Whether files that only `info/exclude` ignores stay.
+    keeps_excluded: bool,
     dir: PathBuf,
     state: PathBuf,
 }
@@ -62,9 +75,22 @@ impl CleanCheckout {
         Self {
             common_dir: repo.common_dir.clone(),
             submodules_of: (!repo.bare).then(|| repo.root.clone()),
+            keeps_excluded: false,
             dir: dir.to_path_buf(),
             state: state.to_path_buf(),
         }
+    }
+
+    /// Takes submodules from this checkout instead of the main one.
+    #[must_use]
+    pub fn with_submodules_of(self, checkout: &Path) -> Self {
+        Self { submodules_of: Some(checkout.to_path_buf()), ..self }
+    }
+
+    /// Also keeps files that `info/exclude` ignores. For callers that notice changes of those rules.
+    #[must_use]
+    pub fn with_exclude_rules(self) -> Self {
+        Self { keeps_excluded: true, ..self }
     }
 
     pub fn dir(&self) -> &Path {
@@ -87,19 +113,54 @@ impl CleanCheckout {
 
     /// Makes the tracked files those of `commit`, and removes all others except ignored ones.
     pub fn check_out(&self, commit: &str) -> Result<(), CleanCheckoutError> {
+        self.check_out_tree(commit, commit, IndexTrust::Trusted)
+    }
+
+    /// Makes the tracked files those of `tree`, which may be in no commit yet. `head` becomes HEAD.
+    pub fn check_out_tree(
+        &self,
+        tree: &str,
+        head: &str,
+        index: IndexTrust,
+    ) -> Result<(), CleanCheckoutError> {
         self.require_free()?;
         create_dir(&self.dir)?;
         remove_all(&self.dir.join(".git"))?;
         let private = PrivateRepo::load(&self.common_dir)?;
-        private.write(&self.git_dir(), commit, &["index", "objects"])?;
-        self.drop_distrusted_index()?;
-        self.write_files(commit).or_else(|_| {
+        private.write(&self.git_dir(), head, &["index", "objects"])?;
+        if self.keeps_excluded {
+            self.copy_exclude_rules(&self.git_dir())?;
+        }
+        if self.index().is_file() && (index == IndexTrust::Distrusted || self.has_flags()?) {
+            self.rebuild_index(tree)?;
+        }
+        self.write_files(tree).or_else(|_| {
             // Programs leave directories without write permission.
             unlock_dirs(&self.dir);
-            self.write_files(commit)
+            self.write_files(tree)
         })?;
         self.check_out_submodules()?;
-        self.install(&private, commit)
+        self.install(&private, head)
+    }
+
+    /// Tracked files that differ from what was checked out last.
+    pub fn changed(&self) -> Result<Vec<PathBuf>, GitError> {
+        let args =
+            ["diff", "--name-only", "-z", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"];
+        let listing = self.plumb(&args)?;
+        Ok(listing.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(path).collect())
+    }
+
+    /// Ignored files and directories. A directory that is ignored as a whole is one entry.
+    pub fn ignored(&self) -> Result<Vec<PathBuf>, GitError> {
+        Ok(parse_ignored(&self.plumb(&LIST_IGNORED)?))
+    }
+
+    /// Recognizes the index that the last checkout left.
+    pub fn index_digest(&self) -> Option<u64> {
+        let mut hasher = DefaultHasher::new();
+        fs::read(self.index()).ok()?.hash(&mut hasher);
+        Some(hasher.finish())
     }
 
     /// Rebases `tip` onto `onto` in this checkout. The new commits are stored in the repository; no ref points to them. The
@@ -172,20 +233,24 @@ impl CleanCheckout {
         self.plumb(&["clean", "-ffd", "--quiet"]).map(drop)
     }
 
-    /// git skips files with certain flags in the index. No checkout of ours sets one, so something else wrote to the index;
-    /// without it every file is written again.
-    fn drop_distrusted_index(&self) -> Result<(), CleanCheckoutError> {
-        if !self.index().is_file() {
-            return Ok(());
-        }
+    /// Replaces an index that another program may have written: every file is compared by its content with `tree`. Files that
+    /// are right keep their times, so that builds stay incremental.
+    fn rebuild_index(&self, tree: &str) -> Result<(), CleanCheckoutError> {
+        remove_all(&self.index())?;
+        self.plumb(&["read-tree", tree])?;
+        // Exits with 1 if a file differs.
+        let refresh = self.plumbing(&["update-index", "-q", "--refresh"]);
+        refresh.capture().map(drop).map_err(GitError::from)?;
+        Ok(())
+    }
+
+    /// Whether git would skip files because of flags in the index. No checkout of ours sets one, so something else wrote to it.
+    fn has_flags(&self) -> Result<bool, CleanCheckoutError> {
         let listing =
             self.plumbing(&["ls-files", "-z", "-v", "--stage"]).capture().map_err(GitError::from)?;
-        let is_trusted = listing.exit.success()
+        let is_clean = listing.exit.success()
             && parse_index_entries(&listing.stdout).iter().all(|entry| !entry.unwatched && !entry.skipped);
-        if !is_trusted {
-            remove_all(&self.index())?;
-        }
-        Ok(())
+        Ok(!is_clean)
     }
 
     /// Checks out every submodule that is initialized in the main checkout, from its objects there. Others stay empty.
@@ -202,6 +267,7 @@ impl CleanCheckout {
             let submodule = Self {
                 common_dir,
                 submodules_of: Some(there),
+                keeps_excluded: self.keeps_excluded,
                 dir: self.dir.join(&entry.path),
                 state: self.state.join("modules").join(name),
             };
@@ -223,15 +289,13 @@ impl CleanCheckout {
     fn install(&self, private: &PrivateRepo, commit: &str) -> Result<(), CleanCheckoutError> {
         let git_dir = self.dir.join(".git");
         private.write(&git_dir, commit, &[])?;
-        let copy = |from: &Path, to: &Path| match fs::copy(from, to) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(FileError::when("copy", from)(error))
-            }
-            _ => Ok(()),
-        };
         copy(&self.index(), &git_dir.join("index"))?;
+        Ok(self.copy_exclude_rules(&git_dir)?)
+    }
+
+    fn copy_exclude_rules(&self, git_dir: &Path) -> Result<(), FileError> {
         create_dir(&git_dir.join("info"))?;
-        Ok(copy(&self.common_dir.join("info/exclude"), &git_dir.join("info/exclude"))?)
+        copy(&self.common_dir.join("info/exclude"), &git_dir.join("info/exclude"))
     }
 
     fn plumb(&self, args: &[&str]) -> Result<Vec<u8>, GitError> {
@@ -245,6 +309,14 @@ impl CleanCheckout {
             .env("GIT_DIR", self.git_dir())
             .env("GIT_WORK_TREE", &self.dir)
             .env("GIT_NO_REPLACE_OBJECTS", "1")
+    }
+}
+
+/// Copies a file, if it exists.
+fn copy(from: &Path, to: &Path) -> Result<(), FileError> {
+    match fs::copy(from, to) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FileError::when("copy", from)(error)),
+        _ => Ok(()),
     }
 }
 

@@ -12,8 +12,8 @@ use paw_screen::dashboard::{
     ChangedFile, DashboardHost, DashboardOptions, DashboardUpdate, ShownPrompt, Theme, WorkChanges,
 };
 use paw_view::{
-    AgentState, AgentUsage, AgentView, BrokerView, ConflictKind, ConflictView, MessageKind, MessageView,
-    Observation, OpenQuestion, SessionFacts, SessionMember, SessionView, StateSource, ViewEvent,
+    AgentState, AgentUsage, AgentView, BranchTip, BrokerView, ConflictKind, ConflictView, MessageKind,
+    MessageView, Observation, OpenQuestion, SessionFacts, SessionMember, SessionView, StateSource, ViewEvent,
 };
 
 pub(crate) fn options() -> DashboardOptions {
@@ -147,14 +147,17 @@ pub(crate) fn session(now: Timestamp) -> SessionView {
             65,
             "inverted index with prefix queries",
         ),
-        agent(
-            now,
-            "fix-checkout-rounding",
-            "verified",
-            &["src/cart.rs"],
-            3_725,
-            "all gates passed at 4fe2a91",
-        ),
+        AgentView {
+            tip: Some(BranchTip { commit: "4fe2a91".to_owned(), proven: true }),
+            ..agent(
+                now,
+                "fix-checkout-rounding",
+                "verified",
+                &["src/cart.rs"],
+                3_725,
+                "all gates passed at 4fe2a91",
+            )
+        },
         agent(now, "docs-guide", "done", &[], 840, "quick start and troubleshooting"),
         AgentView { member: None, ..agent(now, "supervisor", "watching", &[], 12, "supervisor online") },
     ];

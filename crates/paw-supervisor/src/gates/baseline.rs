@@ -1,6 +1,7 @@
 //! Compares failures with the main branch, at the commit where the branch started.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use jiff::Timestamp;
 use paw_core::BranchName;
@@ -9,11 +10,12 @@ use paw_host::files;
 use super::outcome::{GateFinding, GateStatus};
 use super::plan::GateStep;
 use super::record::{GateRecord, GateRecords};
-use super::run::{GateRun, TestedCommit};
+use super::run::{GateRun, TestedCommit, digest_of};
 use super::verify::{GateError, GateRequest};
+use crate::proof::{self, ProvenGate};
 
 /// Marks failures that the main branch has too, and returns the record of main's commit if it was needed. A gate that
-/// was run there before is not run again.
+/// was run there before is not run again, if its result was signed: any program could have written another one.
 pub(super) fn compare(
     request: &GateRequest,
     tip: &str,
@@ -33,29 +35,55 @@ pub(super) fn compare(
         }
         return Ok(None);
     }
-    let mut record = records.load(&base)?.unwrap_or_else(|| GateRecord::new(&base, main.as_str(), now));
+    let conditions = proof::conditions(&request.steps, &request.preparation, request.sandbox)?;
+    let known = request.proofs.find_baseline(&base, &conditions)?;
+    let wanted: Vec<GateStep> = failed.iter().map(|ran| ran.finding.step()).collect();
+    let mut before: Vec<GateRun> =
+        wanted.iter().filter_map(|step| signed_run(&known, step, &records.log(&base, step.gate))).collect();
     let missing: Vec<GateStep> =
-        failed.iter().map(|ran| ran.finding.step()).filter(|step| record.find(step).is_none()).collect();
-    if !missing.is_empty() {
+        wanted.into_iter().filter(|step| before.iter().all(|run| run.finding.step() != *step)).collect();
+    let is_complete = missing.is_empty();
+    if !is_complete {
         on_line(&format!("running the failed gates on {main}, where {} started:", request.branch));
         let checkout = request.checkouts().open(&main, on_line)?;
         checkout.check_out(&base)?;
         let target = TestedCommit { dir: checkout.path(), commit: &base, branch: &main };
-        let runner = request.runner(records, &[]);
-        record.add(runner.run(&target, &missing, on_line)?.into_findings());
-        records.save(&record)?;
+        before.extend(request.runner(records, &[]).run(&target, &missing, on_line)?.ran);
     }
     for ran in failed {
-        let step = ran.finding.step();
-        let is_failure =
-            |before: &&GateFinding| matches!(before.status, GateStatus::Failed | GateStatus::FailedBefore);
-        let Some(before) = record.find(&step).filter(is_failure) else { continue };
-        let printed = files::load_text(&records.log(&base, step.gate))?.unwrap_or_default();
-        if before.end == ran.finding.end && has_only_known_failures(&printed, &ran.output) {
+        let is_failure = |status| matches!(status, GateStatus::Failed | GateStatus::FailedBefore);
+        let is_same = |before: &&GateRun| {
+            before.finding.step() == ran.finding.step()
+                && is_failure(before.finding.status)
+                && before.finding.end == ran.finding.end
+                && has_only_known_failures(&before.output, &ran.output)
+        };
+        if before.iter().any(|before| is_same(&before)) {
             ran.finding.status = GateStatus::FailedBefore;
         }
     }
+    let mut record = GateRecord::new(&base, main.as_str(), now);
+    record.add(before.into_iter().map(|run| run.finding).collect());
+    if !is_complete {
+        let mut all = record.findings.clone();
+        for gate in known {
+            if all.iter().all(|finding| finding.gate != gate.gate) {
+                all.push(gate.into());
+            }
+        }
+        request.proofs.record_baseline((&base, main.as_str()), &conditions, &all, now)?;
+    }
     Ok(Some(record))
+}
+
+/// A signed run of this gate, if its output is still on disk and unchanged.
+fn signed_run(known: &[ProvenGate], step: &GateStep, log: &Path) -> Option<GateRun> {
+    let output = files::load_text(log).ok()??;
+    let digest = digest_of(&output);
+    let is_it =
+        |gate: &&ProvenGate| gate.gate == step.gate && gate.command == step.command && gate.output == digest;
+    let finding = known.iter().find(is_it)?.clone().into();
+    Some(GateRun { finding: GateFinding { log: log.display().to_string(), ..finding }, output })
 }
 
 /// The main branch and its merge base with the branch. `None` for the main branch itself.

@@ -12,6 +12,7 @@ use super::plan::GateStep;
 use super::stop::StopRequest;
 use super::verify::GateRequest;
 use crate::governance::{self, GovernanceDocuments};
+use crate::proof::ProofStore;
 use paw_worktree::Preparation;
 
 /// The project's approved gates and what a checkout needs for them.
@@ -43,6 +44,7 @@ impl GateChecks {
             only: Vec::new(),
             limit,
             keep_in: checkouts_dir(dirs, repo),
+            proofs: ProofStore::open(repo, dirs),
             preparation: self.preparation,
             sandbox: self.config.sandbox.runs,
             governance,

@@ -41,6 +41,9 @@ pub struct GateFinding {
     /// The end of its output; `log` is the path of all of it.
     pub tail: Vec<String>,
     pub log: String,
+    /// Of all of its output. A log on disk can be changed by any program.
+    #[serde(skip)]
+    pub digest: String,
 }
 
 impl GateFinding {
@@ -92,7 +95,7 @@ pub(super) fn prove(steps: &[GateStep], findings: &[GateFinding]) -> (GateProof,
     let missing: Vec<_> =
         steps.iter().filter(|step| of(step).is_none()).map(|step| step.gate.as_str()).collect();
     if !missing.is_empty() {
-        return (GateProof::Unproven, Some(format!("not run on this commit yet: {}", missing.join(", "))));
+        return (GateProof::Unproven, Some(format!("not all gates ran; missing: {}", missing.join(", "))));
     }
     if steps.iter().filter_map(of).any(|finding| finding.status == GateStatus::Passed) {
         (GateProof::Verified, None)
@@ -152,7 +155,8 @@ mod tests {
     fn finding(gate: Gate, status: GateStatus) -> GateFinding {
         let tail = vec!["last line".to_owned()];
         let end = "exited with code 1".to_owned();
-        GateFinding { gate, command: gate.to_string(), status, end, seconds: 1, tail, log: "log".to_owned() }
+        let (command, log, digest) = (gate.to_string(), "log".to_owned(), String::new());
+        GateFinding { gate, command, status, end, seconds: 1, tail, log, digest }
     }
 
     #[test]
@@ -165,7 +169,7 @@ mod tests {
         let steps = [step(Gate::Lint), step(Gate::Test)];
         let lint = finding(Gate::Lint, GateStatus::Passed);
         let (proof, why) = prove(&steps, std::slice::from_ref(&lint));
-        assert_eq!((proof, why.unwrap().as_str()), (GateProof::Unproven, "not run on this commit yet: test"));
+        assert_eq!((proof, why.unwrap().as_str()), (GateProof::Unproven, "not all gates ran; missing: test"));
         assert_eq!(
             prove(&steps, &[lint.clone(), finding(Gate::Test, GateStatus::Passed)]).0,
             GateProof::Verified

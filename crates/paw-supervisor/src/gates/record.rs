@@ -1,20 +1,20 @@
-//! Gate results on disk, stored by commit.
+//! Gate results on disk, stored by commit, for people and scripts.
 
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use paw_core::paths::PawDir;
 use paw_host::files::{self, Access, FileError};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::outcome::{GateFinding, GateProof};
 use super::plan::{Gate, GateStep};
 
-/// The format this version writes, and the newest it reads.
+/// The format this version writes.
 const FORMAT: u32 = 1;
 
 /// The gate results of one commit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GateRecord {
     pub format: u32,
     pub commit: String,
@@ -74,13 +74,7 @@ impl GateRecords {
         self.files.gate_log(commit, gate.as_str())
     }
 
-    /// Reads the result of a commit. A file that cannot be parsed, or that belongs to another commit, is ignored.
-    pub fn load(&self, commit: &str) -> Result<Option<GateRecord>, FileError> {
-        let text = files::load_text(&self.file(commit))?;
-        let record = text.and_then(|text| serde_json::from_str::<GateRecord>(&text).ok());
-        Ok(record.filter(|record| record.commit == commit && record.format <= FORMAT))
-    }
-
+    /// Nothing reads it back: any program can write the file. Signed results are in [`crate::proof`].
     pub fn save(&self, record: &GateRecord) -> Result<(), FileError> {
         let path = self.file(&record.commit);
         let text = serde_json::to_string_pretty(record).map_err(|error| FileError {
@@ -89,34 +83,5 @@ impl GateRecords {
             source: error.into(),
         })?;
         files::write_atomic(&path, format!("{text}\n").as_bytes(), Access::Private)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_gate_record_is_loaded_only_for_its_commit() {
-        let dir = tempfile::tempdir().unwrap();
-        let records = GateRecords::of(dir.path());
-        let record = GateRecord::new("abc", "feat/x", Timestamp::UNIX_EPOCH);
-        records.save(&record).unwrap();
-        assert_eq!(records.load("abc").unwrap(), Some(record));
-        assert_eq!(records.load("def").unwrap(), None);
-        files::create_dir(&dir.path().join("paw/gates/def")).unwrap();
-        std::fs::copy(records.file("abc"), records.file("def")).unwrap();
-        assert_eq!(records.load("def").unwrap(), None);
-    }
-
-    #[test]
-    fn a_damaged_or_newer_gate_record_is_ignored() {
-        let dir = tempfile::tempdir().unwrap();
-        let records = GateRecords::of(dir.path());
-        let newer = GateRecord { format: FORMAT + 1, ..GateRecord::new("abc", "x", Timestamp::UNIX_EPOCH) };
-        records.save(&newer).unwrap();
-        assert_eq!(records.load("abc").unwrap(), None);
-        files::write_atomic(&records.file("abc"), b"{ half", Access::Usual).unwrap();
-        assert_eq!(records.load("abc").unwrap(), None);
     }
 }

@@ -10,7 +10,6 @@ use paw_host::clock;
 use paw_host::sandbox::DENIED;
 use serde::Serialize;
 
-use super::evidence::GateEvidence;
 use super::outcome::{GateFinding, GateProof, GateStatus};
 use crate::governance::{AuditFinding, GovernanceDocument};
 
@@ -35,15 +34,21 @@ pub struct GateReport {
     pub governance: Vec<GovernanceDocument>,
     /// What the supervisor or the user found in its audit.
     pub audit: Vec<AuditFinding>,
-    /// What ran.
+    /// Whether the checkout was new: its ignored files were only what runs of the main branch had left.
     #[serde(skip)]
-    pub evidence: GateEvidence,
+    pub fresh: bool,
 }
 
 impl GateReport {
-    /// Publishes the report about the work of `agent`. Returns whether a message was sent.
-    pub fn publish(&self, agent: AgentId, client: &BrokerClient) -> Result<bool, ClientError> {
-        let Some(message) = self.message(agent, client.agent().clone()) else { return Ok(false) };
+    /// Publishes the report about the work of `agent`; `requester` is the agent that asked for it. Returns whether a message
+    /// was sent.
+    pub fn publish(
+        &self,
+        agent: AgentId,
+        requester: Option<&AgentId>,
+        client: &BrokerClient,
+    ) -> Result<bool, ClientError> {
+        let Some(message) = self.message(agent, requester, client.agent().clone()) else { return Ok(false) };
         match client.publish(&message, clock::now()) {
             Ok(_) => Ok(true),
             Err(ClientError::NoSession) => Ok(false),
@@ -59,12 +64,13 @@ impl GateReport {
     }
 
     /// The message to publish, from `me` about the work of `agent`. An unproven or void result is not published.
-    pub fn message(&self, agent: AgentId, me: AgentId) -> Option<Message> {
+    fn message(&self, agent: AgentId, requester: Option<&AgentId>, me: AgentId) -> Option<Message> {
         match self.proof {
             GateProof::Verified => {
                 let mut message = VerifiedMessage::new(agent, me);
                 let gates: Vec<_> = self.findings.iter().map(|finding| finding.gate.as_str()).collect();
-                message.message = Some(format!("passed: {}", gates.join(", ")));
+                let requested = requester.map(|by| format!(", requested by {by}")).unwrap_or_default();
+                message.message = Some(format!("passed: {}{requested}", gates.join(", ")));
                 message.commit = Some(self.commit.clone());
                 Some(message.into())
             }

@@ -9,6 +9,7 @@ use paw_host::clock::Stopwatch;
 use paw_host::files::{self, Access};
 use paw_host::git::Repo;
 use paw_host::process::{Command, Exit, Stream};
+use paw_host::trust::TrustSubject;
 use paw_worktree::Preparation;
 
 use super::confine::Confinement;
@@ -137,6 +138,7 @@ impl GateRunner<'_> {
             seconds: watch.elapsed().as_secs(),
             tail,
             log: log.display().to_string(),
+            digest: digest_of(&output),
         };
         Ok(GateRun { finding, output })
     }
@@ -144,6 +146,11 @@ impl GateRunner<'_> {
     fn require_running(&self) -> Result<(), GateError> {
         if self.stop.is_raised() { Err(GateError::Interrupted) } else { Ok(()) }
     }
+}
+
+/// Recognizes the output of a gate.
+pub(super) fn digest_of(output: &str) -> String {
+    TrustSubject::new("gate output").with("text", output).fingerprint().as_str().to_owned()
 }
 
 fn status(exit: Exit) -> GateStatus {

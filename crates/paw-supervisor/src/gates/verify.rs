@@ -11,12 +11,10 @@ use paw_host::files::{Access, FileError};
 use paw_host::git::{CleanCheckoutError, GitError, Repo};
 use paw_host::process::ProcessError;
 use paw_worktree::copy::CopyError;
-use paw_worktree::run_sandbox::level_in_force;
 use paw_worktree::{Preparation, RunSandboxError};
 
 use super::baseline;
 use super::checkout::GateCheckouts;
-use super::evidence::GateEvidence;
 use super::outcome::{self, GateProof};
 use super::plan::{Gate, GateStep};
 use super::prune;
@@ -25,7 +23,7 @@ use super::report::GateReport;
 use super::run::{FinishedRun, GOVERNANCE, GateRun, GateRunner, TestedCommit};
 use super::stop::StopRequest;
 use crate::governance::{AuditRecord, GovernanceDocument};
-use crate::proof::ProofError;
+use crate::proof::{ProofError, ProofStore};
 
 /// Why the gates could not be run. A gate that ran and failed is a [`super::GateFinding`].
 #[derive(Debug, thiserror::Error)]
@@ -85,6 +83,8 @@ pub struct GateRequest {
     pub limit: Duration,
     /// The directory of the repository's checkouts.
     pub keep_in: PathBuf,
+    /// The signed results.
+    pub proofs: ProofStore,
     /// What a checkout needs besides the files of its commit, approved.
     pub preparation: Preparation,
     /// The configured sandbox.
@@ -156,10 +156,7 @@ pub fn verify(
     } else {
         None
     };
-    let mut record = match records.load(&run.tip)?.filter(|_| is_valid) {
-        Some(record) => GateRecord { at: now, branch: request.branch.to_string(), ..record },
-        None => GateRecord::new(&run.tip, request.branch.as_str(), now),
-    };
+    let mut record = GateRecord::new(&run.tip, request.branch.as_str(), now);
     record.add(run.ran.into_iter().map(|ran| ran.finding).collect());
     let (proof, reason) = match (run.tampered.first(), run.void) {
         (Some(change), _) => (GateProof::Failed, Some(format!("while the gates ran, {change}"))),
@@ -180,16 +177,6 @@ pub fn verify(
         errors.extend(outcome::errors(&record.findings, main.as_ref()));
         errors.extend(audit.errors());
     }
-    let target = (&request.branch, run.tip.as_str());
-    let findings = record.findings;
-    let evidence = GateEvidence::new(
-        &request.repo,
-        target,
-        &request.preparation,
-        level_in_force(request.sandbox)?,
-        (findings.clone(), proof),
-        run.fresh,
-    )?;
     Ok(GateReport {
         branch: request.branch.clone(),
         record: records.file(&run.tip),
@@ -197,11 +184,11 @@ pub fn verify(
         proof,
         reason,
         baseline: main.map(|main| main.commit),
-        findings,
+        findings: record.findings,
         errors,
         governance: request.governance.clone(),
         audit: audit.findings,
-        evidence,
+        fresh: run.fresh,
     })
 }
 

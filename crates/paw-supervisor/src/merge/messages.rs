@@ -56,7 +56,12 @@ impl MergeMessages<'_> {
                     .then(|| format!("the gates fail on {base} too, so your change may not be the cause"));
                 let all = [first].into_iter().chain(too).chain(errors.iter().cloned());
                 let errors = all.map(|error| format!("[regression] {error}")).collect();
-                Some(self.feedback("regression", agent, commit, errors))
+                let mut marked = self.feedback("regression", agent, commit, errors);
+                // The failure is about this tip: it is not shown as verified any longer.
+                if let Message::Feedback(feedback) = &mut marked.message {
+                    feedback.extra.payload.insert("commit".to_owned(), tip.clone().into());
+                }
+                Some(marked)
             }
             MergeOutcome::Skipped { why } => {
                 let text = ask_for(why, branch, base)?;

@@ -186,7 +186,8 @@ mod tests {
     fn finding(status: GateStatus) -> GateFinding {
         let (command, end) = ("make test".to_owned(), "exited with code 2".to_owned());
         let tail = vec!["last".to_owned(), "words".to_owned()];
-        GateFinding { gate: Gate::Test, command, status, end, seconds: 1, tail, log: String::new() }
+        let (log, digest) = (String::new(), String::new());
+        GateFinding { gate: Gate::Test, command, status, end, seconds: 1, tail, log, digest }
     }
 
     #[test]

@@ -69,6 +69,8 @@ impl<'a> ProjectTests<'a> {
             self.proofs.find_reusable(target.commit, &conditions, &[BuildOutput::Main], clock::now())?;
         if let Some(known) = known {
             on_line(&format!("already proven at {}: no gate has to run", known.record.at));
+            let audit = self.proofs.audit(target.commit)?;
+            self.proofs.with_audit(known, (target.commit, target.branch.as_str()), audit)?;
             return Ok(CommitTestResult::Passed);
         }
         let runner = GateRunner {

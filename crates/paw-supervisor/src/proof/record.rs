@@ -29,6 +29,8 @@ pub struct ProvenGate {
     /// How it exited.
     pub end: String,
     pub seconds: u64,
+    /// A digest of its output.
+    pub output: String,
 }
 
 impl From<&GateFinding> for ProvenGate {
@@ -39,6 +41,22 @@ impl From<&GateFinding> for ProvenGate {
             status: finding.status,
             end: finding.end.clone(),
             seconds: finding.seconds,
+            output: finding.digest.clone(),
+        }
+    }
+}
+
+impl From<ProvenGate> for GateFinding {
+    fn from(gate: ProvenGate) -> Self {
+        Self {
+            gate: gate.gate,
+            command: gate.command,
+            status: gate.status,
+            end: gate.end,
+            seconds: gate.seconds,
+            tail: Vec::new(),
+            log: String::new(),
+            digest: gate.output,
         }
     }
 }
@@ -161,17 +179,23 @@ impl ProofRecord {
     /// Whether a run under these conditions would repeat this one, which passed without failures that main has, too.
     pub fn can_stand_in(&self, conditions: &ProofConditions, now: Timestamp) -> bool {
         let age = now.duration_since(self.at);
-        let ran: Vec<_> = self
-            .gates
-            .iter()
-            .map(|gate| GateStep { gate: gate.gate, command: gate.command.clone() })
-            .collect();
         self.result == GateProof::Verified
             && self.gates.iter().all(|gate| gate.status == GateStatus::Passed)
-            && (ran.as_slice(), &self.setup) == (conditions.steps.as_slice(), &conditions.setup)
+            && self.is_of(conditions)
+            && (SignedDuration::ZERO..=LIFETIME).contains(&age)
+    }
+
+    /// Whether it was a run of exactly these gates, prepared and confined like this.
+    pub fn is_of(&self, conditions: &ProofConditions) -> bool {
+        let step = |gate: &ProvenGate| GateStep { gate: gate.gate, command: gate.command.clone() };
+        self.gates.iter().map(step).eq(conditions.steps.iter().cloned()) && self.is_under(conditions)
+    }
+
+    /// Whether the run was prepared and confined like this. The gates may be others.
+    pub fn is_under(&self, conditions: &ProofConditions) -> bool {
+        self.setup == conditions.setup
             && self.environment == conditions.environment
             && self.sandbox == conditions.sandbox
-            && (SignedDuration::ZERO..=LIFETIME).contains(&age)
     }
 
     /// The bytes that are signed: the fields in their order as compact JSON, behind the purpose of the signature.

@@ -13,8 +13,8 @@ use paw_host::process::Command;
 use paw_host::trust::TrustSubject;
 
 use super::key::{PublicKey, SecretKey};
-use super::{BuildOutput, ProofConditions, ProofError, ProofRecord, SignedProof};
-use crate::gates::{GateFinding, GateProof};
+use super::{BuildOutput, ProofConditions, ProofError, ProofRecord, ProvenGate, SignedProof};
+use crate::gates::{GateFinding, GateProof, GateStatus};
 use crate::governance::AuditRecord;
 
 /// Older records are deleted. They prove what is on main now, so they stay longer than they can be reused.
@@ -49,6 +49,33 @@ impl ProofStore {
     /// Signs and stores the result of all gates on a commit.
     pub fn record(
         &self,
+        subject: (&str, &str),
+        conditions: &ProofConditions,
+        run: (GateProof, &[GateFinding]),
+        build_output: BuildOutput,
+        now: Timestamp,
+    ) -> Result<SignedProof, ProofError> {
+        let proof = self.sign(subject, conditions, run, build_output, now)?;
+        self.save(&proof, &self.files.proof(subject.0))?;
+        self.prune(now);
+        Ok(proof)
+    }
+
+    /// Signs and stores the results of some gates on a commit of the main branch. They do not prove the commit.
+    pub(crate) fn record_baseline(
+        &self,
+        subject: (&str, &str),
+        conditions: &ProofConditions,
+        findings: &[GateFinding],
+        now: Timestamp,
+    ) -> Result<(), ProofError> {
+        let run = (GateProof::Unproven, findings);
+        let proof = self.sign(subject, conditions, run, BuildOutput::Main, now)?;
+        self.save(&proof, &self.files.proof_of_baseline(subject.0))
+    }
+
+    fn sign(
+        &self,
         (commit, branch): (&str, &str),
         conditions: &ProofConditions,
         run: (GateProof, &[GateFinding]),
@@ -57,18 +84,10 @@ impl ProofStore {
     ) -> Result<SignedProof, ProofError> {
         let tree = self.tree_of(commit)?.ok_or_else(|| ProofError::Unknown(commit.to_owned()))?;
         let subject = (commit, tree.as_str(), branch);
-        let mut record = ProofRecord::new(
-            self.repository.clone(),
-            subject,
-            conditions,
-            run,
-            build_output,
-            (now, host_name()),
-        );
-        record.audit = self.audit(commit)?.findings;
-        let proof = self.sign(record)?;
-        self.prune(now);
-        Ok(proof)
+        let repository = self.repository.clone();
+        let record = ProofRecord::new(repository, subject, conditions, run, build_output, (now, host_name()));
+        let audit = self.audit(commit)?.findings;
+        Ok(SignedProof::new(ProofRecord { audit, ..record }, &SecretKey::open(&self.dirs)?))
     }
 
     /// What the supervisor or the user found in the audit of a commit.
@@ -77,7 +96,7 @@ impl ProofStore {
     }
 
     /// Signs an earlier run of the same tree again, with the audit of this commit.
-    pub(super) fn with_audit(
+    pub(crate) fn with_audit(
         &self,
         proof: SignedProof,
         (commit, branch): (&str, &str),
@@ -87,26 +106,50 @@ impl ProofStore {
             return Ok(proof);
         }
         let (commit, branch, audit) = (commit.to_owned(), branch.to_owned(), audit.findings);
-        self.sign(ProofRecord { commit, branch, audit, ..proof.record })
+        let record = ProofRecord { commit, branch, audit, ..proof.record };
+        let proof = SignedProof::new(record, &SecretKey::open(&self.dirs)?);
+        self.save(&proof, &self.files.proof(&proof.record.commit))?;
+        Ok(proof)
     }
 
-    fn sign(&self, record: ProofRecord) -> Result<SignedProof, ProofError> {
-        let path = self.files.proof(&record.commit);
-        let proof = SignedProof::new(record, &SecretKey::open(&self.dirs)?);
-        let text = serde_json::to_string_pretty(&proof).unwrap_or_default();
-        files::write_atomic(&path, format!("{text}\n").as_bytes(), Access::Private)?;
-        Ok(proof)
+    fn save(&self, proof: &SignedProof, path: &Path) -> Result<(), ProofError> {
+        let text = serde_json::to_string_pretty(proof).unwrap_or_default();
+        Ok(files::write_atomic(path, format!("{text}\n").as_bytes(), Access::Private)?)
     }
 
     /// The record of a commit, if it counts: signed by this user's key, for this repository and this commit.
     pub fn find(&self, commit: &str) -> Result<Option<SignedProof>, ProofError> {
-        let Some(key) = self.public_key()? else { return Ok(None) };
-        let proof = load(&self.files.proof(commit)).filter(|proof| proof.record.commit == commit);
-        Ok(proof.filter(|proof| self.counts(proof, key)))
+        self.find_at(&self.files.proof(commit), commit)
     }
 
-    /// A record of the same tree that can stand in for a run, newest first. A merge accepts only runs that the branch's own
-    /// build output could not help.
+    /// Whether a record says that the gates of this commit passed, and no item of its audit failed since.
+    pub fn is_proven(&self, commit: &str) -> Result<bool, ProofError> {
+        let proof = self.find(commit)?.filter(|proof| proof.record.result == GateProof::Verified);
+        Ok(proof.is_some() && self.audit(commit)?.errors().is_empty())
+    }
+
+    /// The gates that ran on a commit of the main branch under these conditions. Those of a baseline come first.
+    pub(crate) fn find_baseline(
+        &self,
+        commit: &str,
+        conditions: &ProofConditions,
+    ) -> Result<Vec<ProvenGate>, ProofError> {
+        let mut gates = Vec::new();
+        for path in [self.files.proof_of_baseline(commit), self.files.proof(commit)] {
+            let found = self.find_at(&path, commit)?.filter(|proof| proof.record.is_under(conditions));
+            gates.extend(found.into_iter().flat_map(|proof| proof.record.gates));
+        }
+        Ok(gates)
+    }
+
+    fn find_at(&self, path: &Path, commit: &str) -> Result<Option<SignedProof>, ProofError> {
+        let Some(proof) = load(path).filter(|proof| proof.record.commit == commit) else { return Ok(None) };
+        let key = self.public_key()?;
+        Ok(Some(proof).filter(|proof| key.is_some_and(|key| self.counts(proof, key))))
+    }
+
+    /// The newest record of the same tree that can stand in for a run, unless a later run failed. A merge accepts only runs that
+    /// the branch's own build output could not help.
     pub fn find_reusable(
         &self,
         commit: &str,
@@ -115,12 +158,24 @@ impl ProofStore {
         now: Timestamp,
     ) -> Result<Option<SignedProof>, ProofError> {
         let (Some(key), Some(tree)) = (self.public_key()?, self.tree_of(commit)?) else { return Ok(None) };
-        let proofs = self.all().filter(|proof| {
+        let is_equal = |proof: &SignedProof| {
             let record = &proof.record;
-            record.tree == tree
-                && accepted.contains(&record.build_output)
+            record.tree == tree && record.is_of(conditions) && self.counts(proof, key)
+        };
+        let equal: Vec<_> = self.all().filter(is_equal).collect();
+        // A failed audit says nothing about the gates.
+        let failed = |proof: &&SignedProof| {
+            let is_of_gate = |gate: &ProvenGate| gate.status != GateStatus::Passed;
+            let record = &proof.record;
+            record.result != GateProof::Verified
+                && (record.audit.is_empty() || record.gates.iter().any(is_of_gate))
+        };
+        let last_failure = equal.iter().filter(failed).map(|proof| proof.record.at).max();
+        let proofs = equal.into_iter().filter(|proof| {
+            let record = &proof.record;
+            accepted.contains(&record.build_output)
                 && record.can_stand_in(conditions, now)
-                && self.counts(proof, key)
+                && last_failure.is_none_or(|failure| record.at > failure)
         });
         Ok(proofs.max_by_key(|proof| proof.record.at))
     }

@@ -9,11 +9,9 @@ use paw_worktree::run_sandbox::level_in_force;
 use paw_worktree::{Preparation, RunSandboxError};
 use serde::Serialize;
 
-use super::{BuildOutput, ProofConditions, ProofStore, SignedProof};
+use super::{BuildOutput, ProofConditions, SignedProof};
 use crate::gates::record::GateRecords;
-use crate::gates::{
-    self, GateError, GateEvidence, GateFinding, GateProof, GateReport, GateRequest, GateStep,
-};
+use crate::gates::{self, GateError, GateFinding, GateProof, GateReport, GateRequest, GateStep};
 
 /// A report with its signature.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -38,11 +36,11 @@ pub enum Reuse {
 /// run. The result of all of them is signed; that of a part is not, because results of other runs are not proven.
 pub fn verify(
     request: &GateRequest,
-    store: &ProofStore,
     reuse: Reuse,
     now: Timestamp,
     on_line: &mut dyn FnMut(&str),
 ) -> Result<ProvenReport, GateError> {
+    let store = &request.proofs;
     let conditions = conditions(&request.steps, &request.preparation, request.sandbox)?;
     if reuse == Reuse::Signed
         && request.only.is_empty()
@@ -54,7 +52,7 @@ pub fn verify(
         let proof = store.with_audit(proof, (&tip, request.branch.as_str()), audit)?;
         on_line(&format!("already proven at {}: no gate has to run", proof.record.at));
         let signed_at = Some(proof.record.at);
-        return Ok(ProvenReport { report: report(request, tip, proof)?, reused: true, signed_at });
+        return Ok(ProvenReport { report: report(request, tip, proof), reused: true, signed_at });
     }
     let report = gates::verify(request, now, on_line)?;
     let is_whole = request.only.is_empty() && !request.steps.is_empty() && report.proof != GateProof::Void;
@@ -62,13 +60,8 @@ pub fn verify(
         return Ok(ProvenReport { report, reused: false, signed_at: None });
     }
     let subject = (report.commit.as_str(), report.branch.as_str());
-    // Findings of other gates come from earlier runs.
-    let is_configured = |finding: &&GateFinding| {
-        request.steps.iter().any(|step| step.gate == finding.gate && step.command == finding.command)
-    };
-    let findings: Vec<_> = report.findings.iter().filter(is_configured).cloned().collect();
-    let output = if report.evidence.fresh { BuildOutput::Main } else { BuildOutput::Branch };
-    let signed = store.record(subject, &conditions, (report.proof, &findings), output, now)?;
+    let output = if report.fresh { BuildOutput::Main } else { BuildOutput::Branch };
+    let signed = store.record(subject, &conditions, (report.proof, &report.findings), output, now)?;
     Ok(ProvenReport { report, reused: false, signed_at: Some(signed.record.at) })
 }
 
@@ -89,39 +82,19 @@ fn variables() -> BTreeMap<String, String> {
 }
 
 /// The report of a signed run.
-fn report(request: &GateRequest, commit: String, proof: SignedProof) -> Result<GateReport, GateError> {
-    let finding = |gate: super::ProvenGate| GateFinding {
-        gate: gate.gate,
-        command: gate.command,
-        status: gate.status,
-        end: gate.end,
-        seconds: gate.seconds,
-        tail: Vec::new(),
-        log: String::new(),
-    };
-    let record = GateRecords::of(&request.repo.common_dir).file(&proof.record.commit);
-    let (result, sandbox) = (proof.record.result, proof.record.sandbox);
-    let audit = proof.record.audit;
-    let findings: Vec<_> = proof.record.gates.into_iter().map(finding).collect();
-    let evidence = GateEvidence::new(
-        &request.repo,
-        (&request.branch, &commit),
-        &request.preparation,
-        sandbox,
-        (findings.clone(), result),
-        proof.record.build_output == BuildOutput::Main,
-    )?;
-    Ok(GateReport {
+fn report(request: &GateRequest, commit: String, proof: SignedProof) -> GateReport {
+    let record = proof.record;
+    GateReport {
         branch: request.branch.clone(),
-        record,
+        record: GateRecords::of(&request.repo.common_dir).file(&record.commit),
         commit,
-        proof: result,
+        proof: record.result,
         reason: None,
         baseline: None,
-        findings,
+        findings: record.gates.into_iter().map(GateFinding::from).collect(),
         errors: Vec::new(),
         governance: request.governance.clone(),
-        audit,
-        evidence,
-    })
+        audit: record.audit,
+        fresh: record.build_output == BuildOutput::Main,
+    }
 }

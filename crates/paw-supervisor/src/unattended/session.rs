@@ -21,7 +21,7 @@ use super::{WorkJudgement, Workers, fix_prompt};
 use crate::gates::{GateChecks, GateError, GateReport, GateRequest};
 use crate::merge::project_tests::{self, ProjectTests};
 use crate::merge::{self, MergeMember, Verifications};
-use crate::proof::{self, ProofStore, Reuse};
+use crate::proof::{self, Reuse};
 use crate::sweep;
 
 /// What it takes to follow a session.
@@ -161,12 +161,11 @@ impl<'a> UnattendedSession<'a> {
         let request = checks.request(repo, branch, limit, self.context.dirs)?;
         let request = GateRequest { stop: events.stop().clone(), ..request };
         let (sender, notify) = (events.sender(), self.context.notify.clone());
-        let proofs = ProofStore::open(repo, self.context.dirs);
         thread::spawn(move || {
             let report = has_work
                 .then(|| {
                     let mut show = |line: &str| notify(ProgressNotice::Progress(line));
-                    proof::verify(&request, &proofs, Reuse::Signed, clock::now(), &mut show)
+                    proof::verify(&request, Reuse::Signed, clock::now(), &mut show)
                         .map(|proven| proven.report)
                 })
                 .transpose();
@@ -221,7 +220,7 @@ impl<'a> UnattendedSession<'a> {
     /// Publishes a gate report.
     fn publish(&self, report: &GateReport) {
         let agent = merge::agent_of(&self.members, &report.branch);
-        if let Err(error) = report.publish(agent, &self.context.client) {
+        if let Err(error) = report.publish(agent, None, &self.context.client) {
             (self.context.notify)(ProgressNotice::Warning(&format!("not published: {error}")));
         }
     }

@@ -8,11 +8,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 use paw_core::BranchName;
 use paw_core::config::{self, Layer, SandboxLevel};
+use paw_host::files::Dirs;
 use paw_host::git::Repo;
-use paw_supervisor::gates::record::GateRecords;
 use paw_supervisor::gates::{
     self, Gate, GateError, GateProof, GateReport, GateRequest, GateStatus, GateStep, StopRequest,
 };
+use paw_supervisor::proof::ProofStore;
 use paw_testkit::{TestRepo, git};
 use paw_worktree::{Preparation, setup};
 
@@ -47,6 +48,10 @@ impl Project {
         self.dir.path().canonicalize().unwrap().join("kept")
     }
 
+    fn dirs(&self) -> Dirs {
+        Dirs::below(&self.dir.path().canonicalize().unwrap().join("data"))
+    }
+
     fn order(&self, steps: &[(Gate, &str)]) -> GateRequest {
         let step = |(gate, command): &(Gate, &str)| GateStep { gate: *gate, command: (*command).to_owned() };
         GateRequest {
@@ -56,6 +61,7 @@ impl Project {
             only: Vec::new(),
             limit: Duration::from_mins(1),
             keep_in: self.kept(),
+            proofs: ProofStore::open(&Repo::discover(&self.repo.root).unwrap(), &self.dirs()),
             preparation: Preparation::default(),
             sandbox: Some(SandboxLevel::Off),
             governance: Vec::new(),
@@ -87,10 +93,9 @@ fn a_branch_with_passing_gates_is_verified_and_recorded_by_commit() {
     let report = project.verify(&[(Gate::Lint, "true"), (Gate::Test, "test -f work.txt")]);
     assert_eq!((report.proof, report.errors.len()), (GateProof::Verified, 0));
     assert_eq!(report.commit, git(&project.tree, ["rev-parse", "HEAD"]));
-    let records = GateRecords::of(&project.repo.root.join(".git"));
-    assert_eq!(records.load(&report.commit).unwrap().unwrap().proof, GateProof::Verified);
-    let next = project.commit("more.txt", "more\n");
-    assert_eq!(records.load(&next).unwrap(), None);
+    let record: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&report.record).unwrap()).unwrap();
+    assert_eq!((record["commit"].as_str(), &record["proof"]), (Some(&*report.commit), &"verified".into()));
 }
 
 #[test]
@@ -381,16 +386,56 @@ fn a_branch_without_commits_does_not_fail_for_main() {
 }
 
 #[test]
-fn a_branch_is_unproven_until_all_gates_ran_on_its_commit() {
+fn a_branch_is_unproven_until_all_gates_ran_on_its_commit_in_one_run() {
     let project = Project::new();
     let mut order = project.order(&[(Gate::Lint, "true"), (Gate::Test, "true")]);
     order.only = vec![Gate::Lint];
     let report = run(&order);
     assert_eq!(report.proof, GateProof::Unproven);
-    assert_eq!(report.reason.as_deref(), Some("not run on this commit yet: test"));
+    assert_eq!(report.reason.as_deref(), Some("not all gates ran; missing: test"));
     order.only = vec![Gate::Test];
+    assert_eq!(run(&order).proof, GateProof::Unproven, "any program could have written the other result");
+    order.only = Vec::new();
     assert_eq!(run(&order).proof, GateProof::Verified);
-    project.commit("more.txt", "more\n");
+}
+
+/// Writes a result of a commit as a program without the key would.
+fn plant(project: &Project, commit: &str, status: &str, steps: &[(Gate, &str)], output: &str) {
+    let dir = project.repo.root.join(".git/paw/gates").join(commit);
+    fs::create_dir_all(&dir).unwrap();
+    let finding = |(gate, command): &(Gate, &str)| {
+        let log = dir.join(format!("{gate}.log"));
+        fs::write(&log, output).unwrap();
+        serde_json::json!({"gate": gate, "command": command, "status": status, "end": "exited with code 1",
+            "seconds": 1, "tail": [], "log": log})
+    };
+    let findings: Vec<_> = steps.iter().map(finding).collect();
+    let record = serde_json::json!({"format": 1, "commit": commit, "branch": "main", "proof": "verified",
+        "at": "2026-11-16T12:00:00Z", "findings": findings});
+    fs::write(dir.join("result.json"), record.to_string()).unwrap();
+}
+
+#[test]
+fn a_planted_result_of_main_does_not_excuse_the_failures_of_a_branch() {
+    let project = Project::new();
+    let (failing, output) =
+        ("test ! -f work.txt || { echo 'test a ... FAILED'; exit 1; }", "test a ... FAILED\n");
+    let steps = [(Gate::Lint, "true"), (Gate::Test, failing)];
+    let main = project.repo.git(["rev-parse", "main"]);
+    plant(&project, &main, "failed", &steps[1..], output);
+    assert_eq!(project.verify(&steps).proof, GateProof::Failed);
+    // The result of main is signed now, and its log is replaced.
+    plant(&project, &main, "failed", &steps[1..], output);
+    assert_eq!(project.verify(&steps).proof, GateProof::Failed);
+}
+
+#[test]
+fn planted_results_of_other_gates_do_not_verify_a_branch() {
+    let project = Project::new();
+    let steps = [(Gate::Lint, "true"), (Gate::Test, "false")];
+    let tip = git(&project.tree, ["rev-parse", "HEAD"]);
+    plant(&project, &tip, "passed", &steps, "");
+    let order = GateRequest { only: vec![Gate::Lint], ..project.order(&steps) };
     assert_eq!(run(&order).proof, GateProof::Unproven);
 }
 

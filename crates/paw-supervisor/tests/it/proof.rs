@@ -62,6 +62,7 @@ fn finding(status: GateStatus) -> GateFinding {
         seconds: 1,
         tail: Vec::new(),
         log: String::new(),
+        digest: String::new(),
     }
 }
 
@@ -168,6 +169,21 @@ fn a_proof_with_old_failures_or_the_branchs_own_build_output_is_not_enough_for_a
         scene.reusable(&conditions(), &BOTH, now)
             && !scene.reusable(&conditions(), &[BuildOutput::Main], now)
     );
+}
+
+#[test]
+fn a_later_failure_of_the_same_tree_ends_the_reuse_of_a_proof() {
+    let scene = Scene::new();
+    let now = clock::now();
+    let before = now.checked_sub(SignedDuration::from_mins(5)).unwrap();
+    scene.record(GateStatus::Passed, BuildOutput::Main, before);
+    scene.test.git(["commit", "--quiet", "--allow-empty", "--message", "same tree"]);
+    let same = scene.test.git(["rev-parse", "HEAD"]);
+    let findings = [finding(GateStatus::Failed)];
+    let run = (GateProof::Failed, findings.as_slice());
+    scene.store.record((&same, "main"), &conditions(), run, BuildOutput::Branch, now).unwrap();
+    assert!(!scene.reusable(&conditions(), &BOTH, now), "a test that passes now and then proves nothing");
+    assert!(scene.store.is_proven(&scene.commit).unwrap() && !scene.store.is_proven(&same).unwrap());
 }
 
 #[test]

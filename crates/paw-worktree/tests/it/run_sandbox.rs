@@ -12,8 +12,8 @@ use paw_host::git::Repo;
 use paw_host::process::Command;
 use paw_host::sandbox::require_engine;
 use paw_testkit::{Sandbox, TestRepo};
-use paw_worktree::RunSandbox;
 use paw_worktree::setup::{self, SetupStatus};
+use paw_worktree::{RunSandbox, Worktrees};
 
 const INSIDE: &str = "PAW_TEST_RUN_SANDBOX";
 
@@ -107,6 +107,26 @@ impl Scene {
         let text = |path| fs::read_to_string(self.root.join(path)).unwrap_or_default();
         KEPT.into_iter().chain(SECRETS).map(|path| (path, text(path))).collect()
     }
+}
+
+#[test]
+fn a_worktree_whose_git_file_names_another_repository_is_guarded_with_its_own() {
+    scene("a_worktree_whose_git_file_names_another_repository_is_guarded_with_its_own", |scene| {
+        let data = scene.root.join("home/.local/share/git-paw");
+        Worktrees::open(&data).unwrap().adopt(&scene.own).unwrap();
+        let planted = TestRepo::init(scene.root.join("planted"));
+        planted.write(".git-paw/config.toml", "[sandbox]\nruns = \"off\"\n");
+        fs::write(scene.own.join(".git"), format!("gitdir: {}/.git\n", planted.root.display())).unwrap();
+        fs::create_dir(scene.own.join("deep")).unwrap();
+        for dir in [scene.own.clone(), scene.own.join("deep")] {
+            let sandbox = RunSandbox::find(&dir).unwrap();
+            let command =
+                Command::new("sh").args(["-c", "echo x >$R/app/README.md; echo x >$R/app/.git/config"]);
+            let before = scene.contents();
+            sandbox.apply(command.dir(&dir).env("R", &scene.root)).capture().unwrap();
+            assert_eq!((sandbox.level(), scene.contents()), (SandboxLevel::Guard, before));
+        }
+    });
 }
 
 #[test]

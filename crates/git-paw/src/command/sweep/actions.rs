@@ -42,7 +42,7 @@ pub(super) fn verified(agent: &str, text: Option<&str>, context: &Context) -> Re
     let commit = Git::at(&one.worktree).run(["rev-parse", "--verify", "HEAD^{commit}"])?;
     let commit = String::from_utf8_lossy(&commit).trim().to_owned();
     send(context, &one, |me| {
-        let mut message = VerifiedMessage::new(one.id.clone(), me);
+        let mut message = VerifiedMessage::by_hand(one.id.clone(), me);
         message.message = text.map(str::to_owned);
         message.commit = Some(commit);
         message.into()

@@ -8,6 +8,7 @@ use paw_host::clock;
 use paw_host::git::{DifferenceKind, Git};
 use paw_screen::text::Text;
 use paw_session::messages;
+use paw_supervisor::proof;
 use paw_supervisor::sweep::{self, AgentSnapshot};
 use paw_view::{AgentView, Observation, SessionMember, SessionView};
 use serde_json::{Value, json};
@@ -54,6 +55,7 @@ pub(super) fn status(context: &Context, only_stuck: bool) -> Result<(), PawError
     let mut view = sweep::load_view(&session, clock::now())?;
     if context.output.wants_json() {
         session.add_messages(&mut view);
+        proof::add_tips(&mut view, &session.repo, &context.dirs);
     }
     let members = view.agents.iter().filter_map(|agent| {
         let row = Row { agent, member: agent.member.as_ref()?, seen: agent.observed.as_ref()? };
@@ -96,7 +98,7 @@ fn document(row: &Row<'_>, view: &SessionView) -> Value {
         "known_by": seen.source, "reason": seen.reason, "since": seen.since,
         "process": member.process, "worktree_state": member.worktree, "status": agent.status().1,
         "files": agent.files(), "last_message": agent.last_message, "checks": agent.checks,
-        "needs": view.need_of(agent),
+        "verification": agent.verification(), "needs": view.need_of(agent),
     })
 }
 

@@ -51,7 +51,7 @@ impl PrivateRepo {
         }
         Ok(Self {
             common_dir: common_dir.to_path_buf(),
-            config: config(&settings.stdout),
+            config: config(&settings.stdout, &common_dir.join("lfs")),
             packed_refs,
             symbolic_refs,
             shallow: fs::read(common_dir.join("shallow")).ok(),
@@ -102,7 +102,7 @@ fn split_last(line: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// Stat data decides about files, in full, whatever the user's settings are.
-fn config(settings: &[u8]) -> String {
+fn config(settings: &[u8], lfs: &Path) -> String {
     let settings = String::from_utf8_lossy(settings);
     let mut config = String::from(
         "[core]\n\tbare = false\n\tlogallrefupdates = false\n\ttrustctime = true\n\tcheckStat = default\n",
@@ -123,6 +123,8 @@ fn config(settings: &[u8]) -> String {
             Some((section, sub)) => drop(write!(config, "[{section} {}]\n{line}", quoted(sub))),
         }
     }
+    // Where git-lfs, if the user's own settings have it, finds files that were downloaded.
+    let _ = write!(config, "[lfs]\n\tstorage = {}\n", quoted(&lfs.to_string_lossy()));
     let version = u8::from(!extensions.is_empty());
     let _ = writeln!(config, "[core]\n\trepositoryformatversion = {version}");
     if !extensions.is_empty() {
@@ -153,14 +155,15 @@ mod tests {
     fn settings_are_quoted_and_a_key_without_a_value_is_true() {
         let settings = b"user.name\nA \"B\" \\ C\0remote.a.b.promisor\0extensions.objectformat\nsha256\0\
             extensions.partialclone\na.b\0";
-        let config = config(settings);
+        let lfs = Path::new("/r/.git/lfs");
+        let config = config(settings, lfs);
         assert!(config.contains("[user]\n\tname = \"A \\\"B\\\" \\\\ C\"\n"), "{config}");
         assert!(config.contains("[remote \"a.b\"]\n\tpromisor = \"true\"\n"), "{config}");
         assert!(
             config.ends_with("[extensions]\n\tobjectformat = \"sha256\"\n\tpartialclone = \"a.b\"\n"),
             "{config}"
         );
-        let plain = super::config(b"remote.origin.url\nhttps://example.com\0");
+        let plain = super::config(b"remote.origin.url\nhttps://example.com\0", lfs);
         assert!(plain.contains("repositoryformatversion = 0") && !plain.contains("example"), "{plain}");
     }
 }

@@ -4,6 +4,7 @@ use paw_core::PawError;
 use paw_host::clock;
 use paw_screen::text::Text;
 use paw_session::lifecycle::status;
+use paw_supervisor::proof;
 use paw_view::{AgentView, ConflictView, SessionView, ViewEvent};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -185,6 +186,7 @@ fn view(context: &Context) -> Result<SessionView, PawError> {
     }
     let loaded = paw_session::messages::load(&repo.common_dir, None, &mut view);
     loaded.map_err(|error| PawError::SessionError(format!("cannot read the messages: {error}")))?;
+    proof::add_tips(&mut view, &repo, &context.dirs);
     Ok(view)
 }
 
@@ -213,7 +215,7 @@ fn agent(agent: &AgentView) -> Value {
     let files: Vec<_> = agent.files().iter().map(|file| line(file)).collect();
     let branch = agent.branch().map(|branch| line(branch.as_str())).unwrap_or_default();
     json!({"agent_id": agent.id, "branch": branch, "cli": line(agent.cli()), "state": line(agent.status().1),
-        "files": files, "last_seen": agent.last_seen().map(|at| at.to_string()),
+        "verification": agent.verification(), "files": files, "last_seen": agent.last_seen().map(|at| at.to_string()),
         "last_message": line(&agent.last_message)})
 }
 

@@ -13,6 +13,7 @@ use super::NoArguments;
 use crate::approval;
 use crate::command::verify::{self, VerifyArgs};
 use crate::context::Context;
+use crate::session_run::RequesterArgs;
 
 /// How long one gate may take.
 const LIMIT: u64 = 1800;
@@ -53,7 +54,7 @@ fn list(context: &Context) -> Result<Value, PawError> {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Prove {
-    /// The branch to verify
+    /// The branch to verify, or its agent
     branch: String,
     /// Run only these gates: fmt, lint, build, test, doc, doc-tool, spec, security
     #[serde(default)]
@@ -69,7 +70,15 @@ fn prove(args: Prove, context: &Context) -> Result<Value, PawError> {
     }
     let Prove { branch, gates } = args;
     verify::answer(
-        &VerifyArgs { branch, gates, rerun: false, trust: false, timeout: LIMIT, json: true },
+        &VerifyArgs {
+            branch,
+            gates,
+            rerun: false,
+            trust: false,
+            timeout: LIMIT,
+            json: true,
+            requester: RequesterArgs::default(),
+        },
         context,
     )
 }

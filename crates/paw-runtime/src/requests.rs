@@ -1,0 +1,125 @@
+//! Runs the gates and merges that agents request, each in a process of its own: a child of this process, not of a pane.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use paw_broker::http::{RunEvent, RunRequest};
+use paw_broker::identity::Caller;
+use paw_core::error::EXIT_FAILURE;
+use paw_core::{AgentId, PawError};
+use paw_host::process::{Command, Exit, RunningCommand, Stopper, Stream, own_program};
+use paw_supervisor::pane_request::PaneRequest;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+
+/// Runs at the same time; further ones wait.
+const MOST: usize = 4;
+
+/// A run that is in progress.
+type ActiveRun = (Stopper, JoinHandle<()>);
+
+/// The requested runs of a session.
+#[derive(Debug, Clone)]
+pub(super) struct RequestedRuns {
+    root: PathBuf,
+    active: Arc<Mutex<BTreeMap<u64, ActiveRun>>>,
+    next: Arc<AtomicU64>,
+}
+
+impl RequestedRuns {
+    /// Runs of the repository with this main checkout.
+    pub(super) fn new(root: &Path) -> Self {
+        Self { root: root.to_path_buf(), active: Arc::default(), next: Arc::default() }
+    }
+
+    /// Serves requests until no more can arrive.
+    pub(super) async fn serve(self, mut requests: mpsc::Receiver<RunRequest>) {
+        let places = Arc::new(Semaphore::new(MOST));
+        while let Some(request) = requests.recv().await {
+            tokio::spawn(self.clone().serve_one(request, Arc::clone(&places)));
+        }
+    }
+
+    async fn serve_one(self, request: RunRequest, places: Arc<Semaphore>) {
+        let _place = tokio::select! {
+            place = places.acquire_owned() => place,
+            () = request.events.closed() => return,
+        };
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let running = match self.start(&request, number) {
+            Ok(running) => running,
+            Err(error) => {
+                let _ = request.events.send(RunEvent::Err(format!("error: {error}"))).await;
+                let _ = request.events.send(RunEvent::Exit(error.exit_code())).await;
+                return;
+            }
+        };
+        let (stopper, events) = (running.stopper(), request.events.clone());
+        let (done, mut finished) = oneshot::channel::<()>();
+        let thread = thread::spawn(move || {
+            follow(running, &events);
+            drop(done);
+        });
+        self.active().insert(number, (stopper.clone(), thread));
+        tokio::select! {
+            () = request.events.closed() => stopper.stop(),
+            _ = &mut finished => {}
+        }
+        let _ = finished.await;
+        self.active().remove(&number);
+    }
+
+    fn start(&self, request: &RunRequest, number: u64) -> Result<RunningCommand, PawError> {
+        let wanted: PaneRequest = serde_json::from_slice(&request.body)
+            .map_err(|error| PawError::ConfigError(format!("not a request that can be run: {error}")))?;
+        let requester = match &request.caller {
+            Caller::Known(agent) => agent.clone(),
+            Caller::Unauthenticated => AgentId::operator(),
+        };
+        if !wanted.is_allowed(&request.caller) {
+            return Err(PawError::SessionError(format!("agent '{requester}' is not allowed to do this")));
+        }
+        let arguments = wanted.arguments(&requester);
+        tracing::info!(target: "paw::session", "{requester} requests: git paw {}", arguments.join(" "));
+        // Ending a mark ends every process that carries it, so the mark must be unique.
+        let mark = format!("paw-run-{}-{number}", std::process::id());
+        Ok(Command::new(own_program()?).args(arguments).dir(&self.root).start(&mark)?)
+    }
+
+    /// Stops all runs. The threads that are returned end with them, once their callers are disconnected.
+    pub(super) fn stop(&self) -> Vec<JoinHandle<()>> {
+        let active = std::mem::take(&mut *self.active());
+        active.values().for_each(|(stopper, _)| stopper.stop());
+        active.into_values().map(|(_, thread)| thread).collect()
+    }
+
+    fn active(&self) -> MutexGuard<'_, BTreeMap<u64, ActiveRun>> {
+        self.active.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sends the output and the exit code. Ends the run when its caller is gone.
+fn follow(running: RunningCommand, events: &mpsc::Sender<RunEvent>) {
+    let followed = running.follow(|stream, line| {
+        let line = String::from_utf8_lossy(line).into_owned();
+        let event = if stream == Stream::Out { RunEvent::Out(line) } else { RunEvent::Err(line) };
+        match events.blocking_send(event) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    });
+    let code = match followed {
+        Ok(followed) => match followed.exit {
+            Exit::Code(code) => u8::try_from(code).unwrap_or(EXIT_FAILURE),
+            Exit::Signal(_) | Exit::TimedOut { .. } => EXIT_FAILURE,
+        },
+        Err(error) => {
+            let _ = events.blocking_send(RunEvent::Err(format!("error: {error}")));
+            EXIT_FAILURE
+        }
+    };
+    let _ = events.blocking_send(RunEvent::Exit(code));
+}
