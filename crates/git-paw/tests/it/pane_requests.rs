@@ -28,7 +28,7 @@ fn verify_in_a_pane_is_run_and_signed_by_the_sessions_process() {
     let own = "mkdir -p own/git-paw; printf '[supervisor]\\ntest_command = \"true\"\\n' >own/git-paw/config.toml; \
         XDG_DATA_HOME=\"$PWD/own\" XDG_CONFIG_HOME=\"$PWD/own\"";
     let ran = session.run_in(&pane, &format!("{own} $PAW verify feat/a"));
-    assert!(ran.code == 1 && ran.stdout.contains("failed feat/a at "), "{ran}");
+    assert!(ran.code == 1 && ran.stdout.contains("unproven feat/a at "), "{ran}");
     assert!(!ran.stderr.contains("\nlooking\n"), "progress is for terminals: {ran}");
     let ran = session.run_in(&pane, &format!("{COMMIT} && {own} $PAW verify feat/a --json"));
     let report = document(&ran);

@@ -15,6 +15,7 @@ use paw_session::skills;
 use paw_testkit::{Sandbox, TestRepo};
 
 use crate::paw::PROGRAM;
+use crate::verify::Broker;
 
 /// A session with messages and one agent's worktree.
 struct Session {
@@ -160,6 +161,8 @@ fn every_command_in_the_supervisor_briefing_works() {
     session.repo.write("adr/0001.md", "# Use files\n");
     TestRepo { root: session.worktree.clone() }.commit_file("work", "done", "work");
     let dir = session.repo.root.clone();
+    // It runs the gates that the supervisor asks for.
+    let _broker = Broker::serve(&session.sandbox, &session.repo);
     // In this session no agent has a pane or waits for an approval.
     let needs_a_pane = |line: &String| {
         line.starts_with("git paw sweep approve ") || line.starts_with("git paw tell feat-parser --now ")
