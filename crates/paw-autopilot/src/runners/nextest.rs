@@ -1,5 +1,7 @@
 //! `cargo nextest`: one JSON record per test.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::cargo;
@@ -35,6 +37,8 @@ impl TestRunner for Nextest {
     fn call(&self, which: &TestSelection) -> RunnerCommand {
         let call = RunnerCommand::new("cargo")
             .args(["nextest", "run", "--no-fail-fast", "--message-format", "libtest-json-plus"])
+            // To see whether a test that passed has ended.
+            .args(["--success-output", "immediate"])
             .args(cargo::whole(self.workspace))
             .variable("NEXTEST_EXPERIMENTAL_LIBTEST_JSON", "1");
         match which {
@@ -83,6 +87,13 @@ impl TestRunner for Nextest {
                 None => cases.push(case),
             }
         }
+        let early = ended_early(&run_output.stderr);
+        for case in cases.iter_mut().filter(|case| case.outcome == TestOutcome::Passed) {
+            if case.name.split_once('$').is_some_and(|(_, name)| early.contains(name)) {
+                *case = TestCase::new(case.name.clone(), TestOutcome::Failed)
+                    .because("the process of the test ended before its result");
+            }
+        }
         TestReport { cases, ..TestReport::default() }
     }
 
@@ -90,6 +101,29 @@ impl TestRunner for Nextest {
         Some(4)
     }
 }
+
+/// Tests that passed according to the exit code of their process, although it ended before the test: it printed that one
+/// test runs, and no result.
+fn ended_early(stderr: &str) -> BTreeSet<&str> {
+    let mut early = BTreeSet::new();
+    let mut current = None;
+    for line in stderr.lines() {
+        let text = line.trim_start();
+        if text.contains(" [") && STATES.iter().any(|state| text.starts_with(state)) {
+            current = text.strip_prefix("PASS ").and_then(|rest| rest.rsplit(' ').next());
+        } else if let Some(name) = current {
+            match text {
+                "running 1 test" => drop(early.insert(name)),
+                _ if text.starts_with("test result: ok. 1 passed") => drop(early.remove(name)),
+                _ => {}
+            }
+        }
+    }
+    early
+}
+
+/// How the lines about tests start.
+const STATES: [&str; 7] = ["PASS ", "FAIL ", "TRY ", "SLOW ", "TIMEOUT ", "ABORT ", "SIG"];
 
 fn filtered(call: RunnerCommand, filters: &[String]) -> RunnerCommand {
     call.args(["-E", &filters.join(" | ")])
@@ -113,6 +147,36 @@ fn case(record: &Value) -> Option<TestCase> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nextest_notices_a_test_whose_process_ended_before_its_result() {
+        let stdout = r#"{"type":"test","event":"ok","name":"fix::fix$tests::early","exec_time":0.1}
+{"type":"test","event":"ok","name":"fix::fix$tests::good","exec_time":0.1}
+{"type":"test","event":"ok","name":"fix::own$quiet","exec_time":0.1}"#;
+        let stderr = "    Starting 3 tests across 2 binaries
+        PASS [   0.136s] (1/3) fix tests::early
+  output ───
+
+    running 1 test
+
+        PASS [   0.181s] (2/3) fix tests::good
+  output ───
+
+    running 1 test
+    hello
+    test tests::good ... ok
+
+    test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 2 filtered out; finished in 0.10s
+
+        PASS [   0.181s] (3/3) fix::own quiet
+";
+        let output = RunnerOutput::with(0).stdout(stdout).stderr(stderr);
+        let report = Nextest { workspace: false }.read(&output);
+        let outcome = |name: &str| report.outcome_of(name);
+        assert_eq!(outcome("fix::fix$tests::early"), Some(TestOutcome::Failed));
+        assert_eq!(outcome("fix::fix$tests::good"), Some(TestOutcome::Passed));
+        assert_eq!(outcome("fix::own$quiet"), Some(TestOutcome::Passed), "a harness of its own");
+    }
 
     #[test]
     fn nextest_merges_a_test_that_is_listed_twice() {
