@@ -15,8 +15,9 @@ use paw_host::process::{Command, Exit, RunningCommand, Stopper, Stream, own_prog
 use paw_supervisor::pane_request::PaneRequest;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-/// Runs at the same time; further ones wait.
+/// Runs at the same time, of all agents and of one; further ones wait.
 const MOST: usize = 4;
+const MOST_OF_ONE: usize = 2;
 
 /// A run that is in progress.
 type ActiveRun = (Stopper, JoinHandle<()>);
@@ -27,12 +28,19 @@ pub(super) struct RequestedRuns {
     root: PathBuf,
     active: Arc<Mutex<BTreeMap<u64, ActiveRun>>>,
     next: Arc<AtomicU64>,
+    /// The places of each requester, so that one agent does not keep the others waiting.
+    places: Arc<Mutex<BTreeMap<AgentId, Arc<Semaphore>>>>,
 }
 
 impl RequestedRuns {
     /// Runs of the repository with this main checkout.
     pub(super) fn new(root: &Path) -> Self {
-        Self { root: root.to_path_buf(), active: Arc::default(), next: Arc::default() }
+        Self {
+            root: root.to_path_buf(),
+            active: Arc::default(),
+            next: Arc::default(),
+            places: Arc::default(),
+        }
     }
 
     /// Serves requests until no more can arrive.
@@ -44,8 +52,9 @@ impl RequestedRuns {
     }
 
     async fn serve_one(self, request: RunRequest, places: Arc<Semaphore>) {
-        let _place = tokio::select! {
-            place = places.acquire_owned() => place,
+        let own = self.places_of(&requester_of(&request.caller));
+        let _places = tokio::select! {
+            places = async { (own.acquire_owned().await, places.acquire_owned().await) } => places,
             () = request.events.closed() => return,
         };
         let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -75,10 +84,7 @@ impl RequestedRuns {
     fn start(&self, request: &RunRequest, number: u64) -> Result<RunningCommand, PawError> {
         let wanted: PaneRequest = serde_json::from_slice(&request.body)
             .map_err(|error| PawError::ConfigError(format!("not a request that can be run: {error}")))?;
-        let requester = match &request.caller {
-            Caller::Known(agent) => agent.clone(),
-            Caller::Unauthenticated => AgentId::operator(),
-        };
+        let requester = requester_of(&request.caller);
         if !wanted.is_allowed(&request.caller) {
             return Err(PawError::SessionError(format!("agent '{requester}' is not allowed to do this")));
         }
@@ -96,8 +102,21 @@ impl RequestedRuns {
         active.into_values().map(|(_, thread)| thread).collect()
     }
 
+    fn places_of(&self, requester: &AgentId) -> Arc<Semaphore> {
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = places.entry(requester.clone()).or_insert_with(|| Arc::new(Semaphore::new(MOST_OF_ONE)));
+        Arc::clone(own)
+    }
+
     fn active(&self) -> MutexGuard<'_, BTreeMap<u64, ActiveRun>> {
         self.active.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn requester_of(caller: &Caller) -> AgentId {
+    match caller {
+        Caller::Known(agent) => agent.clone(),
+        Caller::Unauthenticated => AgentId::operator(),
     }
 }
 

@@ -54,14 +54,19 @@ impl Git {
         Ok(BranchLocation::Nowhere)
     }
 
-    /// The default branch: `origin/HEAD`, else `init.defaultBranch`, `main` or `master` if they exist, else the current
-    /// branch. `None` if HEAD is detached.
+    /// The default branch: `origin/HEAD`, else the user's `init.defaultBranch`, `main` or `master` if they exist, else the
+    /// current branch. `None` if HEAD is detached. In the repository's own settings `init.defaultBranch` has no meaning, and
+    /// any agent could write it there.
     pub fn find_default_branch(&self) -> Result<Option<BranchName>, GitError> {
         let origin = self.find(["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"])?;
         if let Some(name) = origin.as_deref().and_then(|name| name.strip_prefix("refs/remotes/origin/")) {
             return Ok(BranchName::new(name).ok());
         }
-        let configured = self.find(["config", "--get", "init.defaultBranch"])?;
+        let listed = self.find(["config", "--show-scope", "--get-all", "init.defaultBranch"])?;
+        let listed = listed.unwrap_or_default();
+        let of_user = |line: &&str| !line.starts_with("local\t") && !line.starts_with("worktree\t");
+        let configured = listed.lines().rfind(of_user).and_then(|line| line.split('\t').nth(1));
+        let configured = configured.map(str::to_owned);
         for name in configured.into_iter().chain(["main".to_owned(), "master".to_owned()]) {
             if let Ok(branch) = BranchName::new(name)
                 && self.has_ref(&branch.full_ref())?

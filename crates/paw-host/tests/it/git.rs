@@ -132,7 +132,7 @@ fn the_default_branch_is_found_without_origin_head() {
     assert_eq!(default(&clone).as_deref(), Some("main"), "main exists");
     clone.git(["branch", "trunk"]);
     clone.git(["config", "init.defaultBranch", "trunk"]);
-    assert_eq!(default(&clone).as_deref(), Some("trunk"), "init.defaultBranch");
+    assert_eq!(default(&clone).as_deref(), Some("main"), "an agent can write the repository's own settings");
     origin.git(["branch", "--move", "main", "own"]);
     assert_eq!(default(&origin).as_deref(), Some("own"), "the current branch");
     origin.git(["switch", "--quiet", "--detach"]);
