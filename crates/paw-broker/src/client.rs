@@ -71,7 +71,7 @@ pub enum ClientError {
     NoOperator(PathBuf),
     #[error("this repository has no session")]
     NoSession,
-    #[error("the session's process is not running, and no other process may run gates for an agent")]
+    #[error("cannot reach the session's process, which runs gates for agents: no broker is running")]
     NoProcess,
     #[error("the session's process ended before the run was finished")]
     RunLost,
@@ -100,7 +100,7 @@ impl Diagnostic for ClientError {
             ),
             Self::NoSession => report.hint("start one with 'git paw start'"),
             Self::NoProcess => report.hint(
-                "ask the user to run it in a terminal of their own, or to enable [broker] and run 'git paw start'",
+                "ask the user to run it in a terminal of their own, or to set [broker] enabled = true",
             ),
             Self::RunLost => report.hint("'git paw status' shows its state; run the command again"),
             Self::Log(error) => error.report(),

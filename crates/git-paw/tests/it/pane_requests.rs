@@ -82,7 +82,7 @@ fn a_pane_without_a_session_process_gets_a_clear_error() {
     let session = Session::with_config("[supervisor]\ntest_command = \"true\"\n");
     let pane = session.pane("feat-a");
     let ran = session.run_in(&pane, "$PAW verify feat/a");
-    assert!(ran.code == 1 && ran.stderr.contains("the session's process is not running"), "{ran}");
+    assert!(ran.code == 1 && ran.stderr.contains("cannot reach the session's process"), "{ran}");
     assert!(!session.world.sandbox.home().join(".local/share/git-paw/proof.key").exists());
     assert_eq!(session.world.paw(&["verify", "feat/a"]).code, 0, "the user can run it");
     let status = document(&session.world.paw(&["status", "--json"]));
