@@ -99,9 +99,8 @@ impl Diagnostic for ClientError {
                 "run 'git paw pause', then 'git paw start' to create a new one; the agents keep working",
             ),
             Self::NoSession => report.hint("start one with 'git paw start'"),
-            Self::NoProcess => report.hint(
-                "ask the user to run it in a terminal of their own, or to set [broker] enabled = true",
-            ),
+            Self::NoProcess => report
+                .hint("ask the user to run it in a terminal of their own, or to set [broker] enabled = true"),
             Self::RunLost => report.hint("'git paw status' shows its state; run the command again"),
             Self::Log(error) => error.report(),
             Self::Identity(error) => error.report(),
