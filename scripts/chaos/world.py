@@ -151,7 +151,7 @@ class World:
     def strays(self, seconds=15):
         """What still runs after everything should have ended."""
         try:
-            self.wait("every process has ended", lambda: not self.running(), seconds)
+            self.wait("every process has ended", lambda: not self.running(), seconds, every=0.5)
             return []
         except RuntimeError:
             return [f"process {line[:120]}" for line in self.running().values()]
@@ -164,12 +164,12 @@ class World:
     def panes(self):
         return sorted(filter(None, self.tmux("list-panes", "-a", "-F", "#{@paw_agent}").split("\n")))
 
-    def wait(self, what, condition, seconds=30):
+    def wait(self, what, condition, seconds=30, every=0.05):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if condition():
                 return True
-            time.sleep(0.05)
+            time.sleep(every)
         raise RuntimeError(f"waited in vain: {what}")
 
     def traces(self, branches=()):

@@ -102,6 +102,8 @@ def narrow(lab):
     other = lab.tmux("split-window", "-d", "-h", "-l", beside, "-t", pane, "-P", "-F", "#{pane_id}", "sleep 3600").strip()
     try:
         expect(width() == NARROW, f"the pane has {width()} columns")
+        # Not every CLI redraws all of its screen when it is made narrower.
+        lab.keys("C-l")
         directory, _ = ask_to_remove(lab, "job-narrow")
         lab.wait("git paw approve answers it", lambda: lab.paw("approve", AGENT, "--yes"))
         lab.wait("the command runs", lambda: not directory.exists())
