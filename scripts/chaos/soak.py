@@ -28,11 +28,18 @@ def run(program, minutes):
     except KeyboardInterrupt:
         pass
     finally:
-        world.paw("purge", "--force")
+        # First of all, what took so long to measure.
+        root = Path(__file__).resolve().parent.parent.parent
+        (root / "bench/soak.svg").write_text(picture(samples))
+        rows = figures(samples)
+        world.paw("purge", "--force", timeout=1200)
         world.end()
-    root = Path(__file__).resolve().parent.parent.parent
-    (root / "bench/soak.svg").write_text(picture(samples))
     shutil.rmtree(home, ignore_errors=True)
+    return rows
+
+
+def figures(samples):
+    """Rows of what, measured, budget, and whether it is met. Printed, too."""
     rows = []
     for index, name in enumerate(SERIES):
         values = [sample[index + 1] for sample in samples]
