@@ -76,7 +76,7 @@ def autopilot(lab):
     lab.model.learn(r"GREEN \(write the code", write("double.py", CODE), say("written"))
     project = make_project(lab)
     words = ("--executor", lab.cli.name, "--no-confirm", "--no-push", "--no-pr", "--json")
-    ran = lab.run("git", "paw", "autopilot", "1", *words, cwd=project, limit=600)
+    ran = lab.run("git", "paw", "autopilot", "1", *words, cwd=project, limit=1200)
     (lab.root / "autopilot.txt").write_text(ran.stdout + ran.stderr)
     expect(ran.returncode == 0, f"exit code {ran.returncode}: {(ran.stdout or ran.stderr).strip()[-400:]}")
     branch = lab.git("branch", "--show-current", cwd=project).strip()
