@@ -24,14 +24,19 @@ def rescued(world, work, found):
     if not rescues:
         found.lost.append("no rescue")
         return
-    directory = world.home / "restored"
-    done = world.paw("undo", "restore", rescues[0]["id"], "--into", str(directory))
-    if done.returncode:
-        found.lost.append(f"restore failed: {done.stderr.strip()}")
-        return
-    missing = missing_from(directory, work)
-    if missing:
-        found.lost.append(f"{len(missing)} files of the rescue: {missing[:3]}")
+    if len(rescues) > 1:
+        found.twice.append(f"{len(rescues)} rescues: {', '.join(one['reason'] for one in rescues)}")
+    best = None
+    for number, rescue in enumerate(rescues):
+        directory = world.home / f"restored-{number}"
+        done = world.paw("undo", "restore", rescue["id"], "--into", str(directory))
+        if done.returncode:
+            found.lost.append(f"restore failed: {done.stderr.strip()}")
+            return
+        missing = missing_from(directory, work)
+        best = missing if best is None else min(best, missing, key=len)
+    if best:
+        found.lost.append(f"{len(best)} files of the rescue: {best[:3]}")
 
 
 def create(world):

@@ -52,7 +52,7 @@ def figures(samples):
             "log MiB": ("", None),
         }.get(name, ("no growth", late <= 1.1 * early + 4))
         print(f"soak       {name:<14} {measured}  {budget}")
-        rows.append((f"{name}, {AGENTS} busy agents, {samples[-1][0] / 60:.0f} minutes", measured, budget, met))
+        rows.append((f"{name}, {AGENTS} busy agents", f"{samples[-1][0] / 60:.0f} minutes: {measured}", budget, met))
     return rows
 
 
