@@ -127,11 +127,10 @@ fn queries(verb: &str, args: &[ShellWord], found: &MatchedArguments) -> Result<V
     let operands: Vec<_> = found.operands.iter().map(|word| word.text.as_str()).collect();
     let history = |range: &str| Query::of(["log", "--format=", "--name-only", "-z", "-m", range]);
     match verb {
-        "cat-file" => Ok(Vec::new()),
         "merge-tree" if operands.len() > 2 && !found.has(&["--write-tree"]) => {
             Err("prints the changes of both sides".to_owned())
         }
-        "merge-tree" => Ok(Vec::new()),
+        "cat-file" | "merge-tree" => Ok(Vec::new()),
         "status" | "commit" => Ok(vec![Query::of(["diff", "--name-only", "-z", IGNORED, "HEAD"])]),
         "range-diff" => match operands.as_slice() {
             [base, one, two] if operands.iter().all(|operand| !operand.contains("..")) => {

@@ -376,7 +376,8 @@ impl Scratch {
     fn run(&self, line: &str) -> (bool, String) {
         let shell = ["-c", line];
         // Agents use both kinds of shells.
-        let name = if line.len() % 2 == 0 && Path::new("/bin/bash").exists() { "bash" } else { "sh" };
+        let name =
+            if line.len().is_multiple_of(2) && Path::new("/bin/bash").exists() { "bash" } else { "sh" };
         let command = if *ISOLATES { Command::new("unshare").args(["-n", name]) } else { Command::new(name) };
         let output = command
             .args(shell)
