@@ -162,12 +162,11 @@ impl Answers {
         if yes {
             return Ok(Some(detected));
         }
-        let cli = match &detected.cli {
-            Some(start) => Some(prompter.select_cli(&clis, Some(start))?),
-            None => {
-                context.output.note("no AI CLI found on PATH; set default_cli when you have installed one");
-                None
-            }
+        let cli = if let Some(start) = &detected.cli {
+            Some(prompter.select_cli(&clis, Some(start))?)
+        } else {
+            context.output.note("no AI CLI found on PATH; set default_cli when you have installed one");
+            None
         };
         let question = |text| PromptQuestion { text, instead: "git paw init --yes" };
         let command = detected.test_command.as_deref().unwrap_or_default();

@@ -47,7 +47,9 @@ impl<'a> Cursor<'a> {
         let last = without_quote(last);
         let mut line =
             Line { command: root, words: Vec::new(), used: Vec::new(), waiting: None, escaped: false };
-        before.iter().for_each(|word| line.take(word));
+        for word in before {
+            line.take(word);
+        }
         if !line.escaped && is_option(last) {
             return match (last.split_once('='), line.find_option(last)) {
                 (Some((name, value)), Some(option)) if takes_value(option) => {

@@ -37,7 +37,7 @@ pub(super) enum ValueKind {
 impl ValueKind {
     /// Nothing for a name that is not listed here; a test fails on those.
     pub(super) fn find(argument: &Arg) -> Option<Self> {
-        let name = argument.get_value_names().and_then(|names| names.first()).map(|name| name.as_str());
+        let name = argument.get_value_names().and_then(|names| names.first()).map(clap::builder::Str::as_str);
         Some(match name? {
             "AGENT" | "FROM" => Self::Agent,
             "AGENT|BRANCH" => Self::AgentOrBranch,
@@ -158,7 +158,7 @@ fn presets(context: &Context) -> Vec<CompletionWord> {
 
 fn rescues(context: &Context) -> Option<Vec<CompletionWord>> {
     let list = rescue::list(&repo(context)?).ok()?;
-    Some(list.iter().map(|rescue| CompletionWord::new(rescue.id.to_string(), "")).collect())
+    Some(list.iter().map(|rescue| CompletionWord::new(rescue.id.as_str(), "")).collect())
 }
 
 fn repo(context: &Context) -> Option<Repo> {
@@ -169,7 +169,7 @@ fn repo(context: &Context) -> Option<Repo> {
 fn config(context: &Context) -> Option<PawConfig> {
     let load = || -> Result<PawConfig, PawError> {
         let repo = context.find_repo()?;
-        Ok(config::load_layers(repo.as_ref().map(|repo| repo.root.as_path()), None)?.resolve()?)
+        config::load_layers(repo.as_ref().map(|repo| repo.root.as_path()), None)?.resolve()
     };
     load().ok()
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use paw_testkit::{Sandbox, Terminal, TestRepo};
 
+use crate::guide::skip;
 use crate::paw::{PROGRAM, paw};
 
 /// git's own completion, where its package put it.
@@ -151,7 +152,7 @@ fn bash_completes_git_dash_paw_on_tab() {
 #[test]
 fn bash_completes_git_paw_through_the_completion_of_git() {
     if !Path::new(GIT_COMPLETION).exists() {
-        eprintln!("skipped: git's own completion for bash is not installed");
+        skip("git's own completion for bash is not installed");
         return;
     }
     let world = World::new();
@@ -174,7 +175,7 @@ fn bash_completes_git_paw_through_the_completion_of_git() {
 #[test]
 fn zsh_completes_git_dash_paw_on_tab() {
     let Some(zsh) = find_shell("zsh") else {
-        eprintln!("skipped: zsh is not installed");
+        skip("zsh is not installed");
         return;
     };
     let world = World::new();
@@ -186,7 +187,7 @@ fn zsh_completes_git_dash_paw_on_tab() {
 #[test]
 fn fish_completes_git_paw_and_git_dash_paw_on_tab() {
     let Some(fish) = find_shell("fish") else {
-        eprintln!("skipped: fish is not installed");
+        skip("fish is not installed");
         return;
     };
     let world = World::new();

@@ -23,9 +23,12 @@ pub(super) fn check(config: &PawConfig, repo: &Repo, context: &Context) -> Vec<D
 fn check_gates(config: &PawConfig, repo: &Repo, context: &Context) -> Vec<DoctorCheck> {
     let supervisor = config.supervisor.clone().unwrap_or_default();
     let steps = gates::plan(&supervisor, &Layer::default()).steps;
-    let exists = |program: &str| match program.contains('/') {
-        true => repo.root.join(program).is_file(),
-        false => find_program(program, &context.search_path).is_some(),
+    let exists = |program: &str| {
+        if program.contains('/') {
+            repo.root.join(program).is_file()
+        } else {
+            find_program(program, &context.search_path).is_some()
+        }
     };
     let checks: Vec<_> = steps
         .iter()

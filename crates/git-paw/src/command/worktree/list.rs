@@ -89,8 +89,8 @@ fn print(args: &ListArgs, listing: &WorktreeListing, context: &Context) -> Resul
     let rows: Vec<_> = rows.collect();
     if args.ids {
         let with_id = |(row, checkout): ([String; 7], &Checkout)| {
-            let [name, branch, status, changes, commits, age, path] = row;
-            [name, branch, status, changes, commits, age, id(checkout), path]
+            let [name, branch, kind, changes, commits, age, path] = row;
+            [name, branch, kind, changes, commits, age, id(checkout), path]
         };
         let titles = ["  NAME", "BRANCH", "STATUS", "CHANGES", "COMMITS", "AGE", "ID", "PATH"];
         context.output.table(titles, rows.into_iter().zip(&checkouts).map(with_id).collect())?;
