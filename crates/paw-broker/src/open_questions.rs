@@ -48,10 +48,11 @@ impl OpenQuestions {
                 self.0.insert(question.agent_id.clone(), AskedQuestion { text, is_approval, at, seq });
             }
             // The prompt was answered in the pane. The next one may be about the same command.
-            Message::Status(status) if status.is_past_approval() => {
-                if self.0.get(&status.agent_id).is_some_and(|asked| asked.is_approval) {
-                    self.0.remove(&status.agent_id);
-                }
+            Message::Status(status)
+                if status.is_past_approval()
+                    && self.0.get(&status.agent_id).is_some_and(|asked| asked.is_approval) =>
+            {
+                self.0.remove(&status.agent_id);
             }
             Message::Answer(answer) => _ = self.0.remove(&answer.agent_id),
             Message::Feedback(feedback) => _ = self.0.remove(&feedback.agent_id),
