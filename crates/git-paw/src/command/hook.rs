@@ -184,13 +184,12 @@ impl ApprovalRequest<'_> {
         }
         let ask = self.action.approval_request();
         let said = match &self.cwd {
+            _ if is_supervisor => {
+                verdict::judge_supervisor_ask(&ask, &configured, &mut place, self.cwd.clone())
+            }
             Some(cwd) => {
                 place.cwd.clone_from(cwd);
-                if is_supervisor {
-                    verdict::judge_supervisor_ask(&ask, &configured, &place)
-                } else {
-                    verdict::judge_ask(&ask, &configured.rules, &place)
-                }
+                verdict::judge_ask(&ask, &configured.rules, &place)
             }
             None => {
                 ApprovalVerdict::Ask { reason: "the CLI does not report its shell's directory".to_owned() }

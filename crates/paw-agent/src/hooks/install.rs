@@ -100,8 +100,9 @@ pub fn with_supervisor_hooks(
                 None => line,
             }
         }
-        Some(HookInstall::SettingsFile { option: None, .. }) => line,
-        _ => with_hooks(line, cli, environment, common_dir),
+        Some(HookInstall::Plugin(_)) => with_hooks(line, cli, environment, common_dir),
+        // A CLI that asks the user about hooks on its command line would not start until the user answers.
+        _ => line,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Judges an approval request of an agent, in the same way whether a hook or a screen reports it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use paw_agent::screen::{ApprovalRequest, ApprovalSubject};
@@ -28,15 +28,19 @@ pub fn judge_ask(ask: &ApprovalRequest, rules: &ApprovalRules, place: &CommandCo
     }
 }
 
-/// Judges a request of the supervisor, which changes no files.
+/// Judges a request of the supervisor, which changes no files. If its shell's directory is not known, only its own commands
+/// pass, which do not depend on it.
 pub fn judge_supervisor_ask(
     ask: &ApprovalRequest,
     configured: &RepositoryRules,
-    place: &CommandContext,
+    place: &mut CommandContext,
+    directory: Option<PathBuf>,
 ) -> ApprovalVerdict {
+    let rules = if directory.is_some() { configured.rules.clone() } else { ApprovalRules::off() };
+    place.cwd = directory.unwrap_or_else(|| place.worktree.clone());
     match &ask.subject {
         ApprovalSubject::Command(command) => {
-            judge_supervisor(command, &configured.rules, configured.supervisor_merges, place)
+            judge_supervisor(command, &rules, configured.supervisor_merges, place)
         }
         ApprovalSubject::File(_) => {
             ApprovalVerdict::Ask { reason: "the supervisor may not change files".to_owned() }

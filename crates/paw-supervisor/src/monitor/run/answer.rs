@@ -51,7 +51,7 @@ pub(super) fn answer(
         return None;
     }
     let directory = agent.directory_of(ask, &place.worktree);
-    if directory.is_none() && agent.tracker.shown_for(now) < DRAWN {
+    if directory.is_none() && !is_supervisor && agent.tracker.shown_for(now) < DRAWN {
         return None;
     }
     let decision = match next {
@@ -62,14 +62,11 @@ pub(super) fn answer(
         _ if !press::has_approval_keys(ask) => {
             ApprovalVerdict::Ask { reason: "its prompt has an unknown layout".to_owned() }
         }
+        _ if is_supervisor => verdict::judge_supervisor_ask(ask, &configured, &mut place, directory),
         _ => match directory {
             Some(directory) => {
                 place.cwd = directory;
-                if is_supervisor {
-                    verdict::judge_supervisor_ask(ask, &configured, &place)
-                } else {
-                    verdict::judge_ask(ask, &configured.rules, &place)
-                }
+                verdict::judge_ask(ask, &configured.rules, &place)
             }
             None => ApprovalVerdict::Ask {
                 reason: "its CLI does not report where the command would run".to_owned(),
