@@ -54,7 +54,7 @@ fn audit_lists_every_item_of_the_main_checkouts_documents_with_facts_of_the_comm
     let scene = Scene::new();
     let ran = scene.paw(&["audit", "feat/x"]);
     assert!(ran.stderr.contains(MISSING), "{ran}");
-    let shown = ran.stdout.replace(&scene.tip()[..8], "TIP");
+    let shown = ran.stdout.replace(&scene.tip()[..10], "TIP");
     insta::assert_snapshot!(shown, @r"
     new dependency: left-pad (Cargo.toml)
     definition of done (docs/dod.md)

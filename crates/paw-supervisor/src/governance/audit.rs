@@ -217,7 +217,7 @@ fn questions(document: &GovernanceDocument, change: &GovernanceChange) -> Vec<St
             questions.push("the change contradicts no accepted decision record".to_owned());
         }
         GovernanceCheck::Readme => {
-            questions.push(format!("{path} still describes the project after the change"))
+            questions.push(format!("{path} still describes the project after the change"));
         }
         _ if document.items.is_empty() => questions.push(format!("the change follows {path}")),
         _ => questions.extend(document.items.iter().map(|item| item.text.clone())),
@@ -227,10 +227,13 @@ fn questions(document: &GovernanceDocument, change: &GovernanceChange) -> Vec<St
         questions
             .push(format!("{tests} of {} changed files are tests, as the strategy expects", all.max(tests)));
     }
-    let own = |file: &&PathBuf| match document.records.is_empty() {
-        true => **file == document.path,
-        // New records are expected; changing an existing one is not.
-        false => file.starts_with(&document.path) && !change.added.contains(file),
+    // New records are expected; changing an existing one is not.
+    let own = |file: &&PathBuf| {
+        if document.records.is_empty() {
+            **file == document.path
+        } else {
+            file.starts_with(&document.path) && !change.added.contains(file)
+        }
     };
     if document.name != GovernanceCheck::Readme {
         let changed = change.files.iter().filter(own).map(|file| file.display());

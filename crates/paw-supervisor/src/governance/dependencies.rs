@@ -14,8 +14,10 @@ pub(super) fn reader(file_name: &str) -> Option<DependencyReader> {
         "package.json" => Some(npm),
         "pyproject.toml" => Some(pyproject),
         "go.mod" => Some(go),
-        name if name.starts_with("requirements") && name.ends_with(".txt") => Some(requirements),
-        _ => None,
+        _ => {
+            let rest = file_name.strip_prefix("requirements")?.strip_suffix(".txt");
+            rest.is_some().then_some(requirements as DependencyReader)
+        }
     }
 }
 

@@ -233,8 +233,8 @@ fn decision_records(args: OneRecord, context: &Context) -> Result<Value, PawErro
             let (name, title) = line.split_once(": ").unwrap_or((line, ""));
             if args.name.as_deref() == Some(name) {
                 let path = document.path.join(name);
-                let content = text_of(&path, &root);
-                return Ok(json!({"name": name, "title": title, "path": path, "content": content}));
+                let record = text_of(&path, &root);
+                return Ok(json!({"name": name, "title": title, "path": path, "content": record}));
             }
             listed.push(json!({"name": name, "title": title}));
         }
