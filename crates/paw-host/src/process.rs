@@ -2,8 +2,8 @@
 //!
 //! A [`Command`] can be compared, printed and built far from where it runs. [`Command::capture`] collects its output,
 //! [`Command::stream`] passes on every line as it arrives, [`Command::inherit`] runs it on our terminal, and
-//! [`Command::start`] runs it in the background until it exits or is stopped. [`Command::detach`] starts a program that
-//! outlives this process.
+//! [`Command::start`] runs it in the background until it exits or is stopped, [`Command::coprocess`] asks it one question
+//! after another. [`Command::detach`] starts a program that outlives this process.
 //! A command that exceeds its time limit is ended with its whole process tree (`tree`).
 
 mod cleanup;
@@ -34,8 +34,8 @@ pub use find::{find_program, is_executable, own_program};
 pub use foreground::find_foreground_script;
 pub use in_directory::{ProcessInfo, processes_in, terminate};
 pub use run::{
-    DetachedCommand, FollowOutcome, Output, RunningCommand, Stopper, Stream, leave_terminal, redirect_stderr,
-    silence_stdout,
+    Coprocess, DetachedCommand, FollowOutcome, Output, RunningCommand, Stopper, Stream, leave_terminal,
+    redirect_stderr, silence_stdout,
 };
 pub use script::ScriptFile;
 pub use tree::exists;

@@ -368,6 +368,9 @@ impl WatchLoop {
             }
         } else if path.file_name().is_some_and(|name| name == ".gitignore") {
             tree.pending.walk(now);
+        } else if path.file_name().is_some_and(|name| name == ".gitattributes") {
+            // Other files may be stored differently now.
+            tree.pending.whole(now);
         } else if !tree.rules.ignores_file(&relative) {
             tree.pending.path(relative, now);
         }

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::merge_tree::MergeConflict;
 use super::run;
-use super::scratch::{ScratchError, ScratchRepo, quoted};
+use super::scratch::{ScratchError, ScratchRepo};
 
 /// Lines of a file, counting from 1.
 pub type LineSpan = RangeInclusive<u64>;
@@ -31,15 +31,14 @@ impl ScratchRepo {
         if conflicts.is_empty() {
             return Ok(Vec::new());
         }
-        let (mktree, objects) = self.storing_nothing(self.command(["mktree"]))?;
-        let trees = Self::side_trees(mktree, conflicts)?;
+        let trees = self.side_trees(conflicts)?;
         let plain =
             ["diff-tree", "-r", "-p", "-U0", "--stdin", "--no-renames", "--no-color", "--no-ext-diff"];
         // The same algorithm that git uses for merges.
         let how = ["--no-textconv", "--diff-algorithm=histogram", "--src-prefix=a/", "--dst-prefix=b/"];
         let pairs = [&trees[1], &trees[2]].map(|side| format!("{} {side}", trees[0]));
         let diff = self.command(plain.into_iter().chain(how)).input(pairs.join("\n") + "\n");
-        let patches = run(&diff.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(objects.path())))?;
+        let patches = run(&diff)?;
         // Each patch follows the line of its pair. Equal trees have neither.
         let end = find_line(&patches, format!("{}\n", pairs[1]).as_bytes()).unwrap_or(patches.len());
         let sides = [&patches[..end], &patches[end..]].map(|patch| hunks(patch, conflicts.len()));

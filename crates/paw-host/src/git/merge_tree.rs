@@ -1,11 +1,11 @@
 //! Trial merges in a [`ScratchRepo`]: whether two commits merge, and which files conflict.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use super::scratch::{ScratchError, ScratchRepo};
-use super::{GitError, failed, path, run};
+use super::tree::{Tree, TreeItem};
+use super::{GitError, failed, path};
 use crate::process::{Command, Exit};
 
 /// The result of a trial merge of two commits.
@@ -78,26 +78,16 @@ impl ScratchRepo {
         self.command(args).env("GIT_ATTR_SOURCE", attributes)
     }
 
-    /// Builds one tree per side that contains all conflicting files, so that one diff compares them all. Runs `mktree`.
-    pub(super) fn side_trees(mktree: Command, conflicts: &[&MergeConflict]) -> Result<Vec<String>, GitError> {
-        let mut input = String::new();
-        for side in 0..3 {
-            for (number, conflict) in conflicts.iter().enumerate() {
-                if let Some(blob) = &conflict.stages[side] {
-                    // Writing to a string cannot fail.
-                    let _ = writeln!(input, "100644 blob {}\t{number:06}", blob.oid);
-                }
-            }
-            input.push('\n');
-        }
-        let command = mktree.args(["--batch", "--missing"]).input(input);
-        let answer = super::text(&run(&command)?);
-        let trees: Vec<String> = answer.lines().map(str::to_owned).collect();
-        if trees.len() == 3 {
-            Ok(trees)
-        } else {
-            Err(GitError::Unexpected { command: command.to_string(), answer })
-        }
+    /// Builds one tree per side that contains all conflicting files, so that one diff compares them all.
+    pub(super) fn side_trees(&self, conflicts: &[&MergeConflict]) -> Result<[String; 3], ScratchError> {
+        let tree = |side: usize| {
+            let item = |(number, conflict): (usize, &&MergeConflict)| {
+                let oid = conflict.stages[side].as_ref()?.oid.clone();
+                Some(TreeItem { mode: 0o100_644, name: format!("{number:06}").into_bytes(), oid })
+            };
+            self.write_tree(Tree::of(conflicts.iter().enumerate().filter_map(item).collect()))
+        };
+        Ok([tree(0)?, tree(1)?, tree(2)?])
     }
 }
 

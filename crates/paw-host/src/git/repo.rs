@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Git, GitError, path, run};
+use super::{Git, GitError, discover, path, run};
 use crate::files::{self, FileError};
 
 /// A repository as seen from one of its worktrees.
@@ -26,6 +26,10 @@ pub fn sync_repository(common_dir: &Path) -> Result<(), FileError> {
 impl Repo {
     /// Finds the repository of `dir`. For a linked worktree, `root` is its main checkout.
     pub fn discover(dir: &Path) -> Result<Self, GitError> {
+        discover::find_usual_repository(dir).map_or_else(|| Self::ask_git(dir), Ok)
+    }
+
+    fn ask_git(dir: &Path) -> Result<Self, GitError> {
         let git = Git::at(dir);
         let command = git.command(
             ["rev-parse", "--path-format=absolute", "--is-bare-repository", "--is-inside-work-tree"]
@@ -87,5 +91,62 @@ fn main_checkout(common_dir: &Path) -> Result<PathBuf, GitError> {
     match common_dir.parent() {
         Some(parent) if !bare && common_dir.ends_with(".git") => Ok(parent.to_path_buf()),
         _ => Ok(common_dir.to_path_buf()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use paw_testkit::{Sandbox, git};
+
+    use super::*;
+
+    #[test]
+    fn a_repository_is_found_as_git_finds_it() {
+        let sandbox = Sandbox::new();
+        let root = sandbox.root();
+        let app = sandbox.repo("app").root;
+        let other = sandbox.repo("other").root;
+        fs::create_dir_all(app.join("deep/er")).unwrap();
+        symlink(&app, root.join("link")).unwrap();
+        let at = |dir: &Path, args: &[&str]| drop(git(dir, args.iter().copied()));
+        let text = |path: &Path| path.to_str().unwrap().to_owned();
+        at(&app, &["worktree", "add", "--quiet", "-b", "linked", &text(&root.join("linked"))]);
+        at(&root, &["clone", "--quiet", "--bare", &text(&app), "bare.git"]);
+        at(&root, &["clone", "--quiet", "--separate-git-dir", "apart", &text(&app), "separate"]);
+        at(&other, &["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &text(&app), "sub"]);
+        at(
+            &root.join("bare.git"),
+            &["worktree", "add", "--quiet", "-b", "of-bare", &text(&root.join("of-bare"))],
+        );
+        let moved = sandbox.repo("moved").root;
+        at(&moved, &["config", "core.worktree", &text(&root.join("elsewhere"))]);
+        fs::create_dir(root.join("elsewhere")).unwrap();
+        let dirs = [
+            "app",
+            "app/deep/er",
+            "link",
+            "link/deep",
+            "linked",
+            "app/.git",
+            "app/.git/objects",
+            "bare.git",
+            "separate",
+            "other",
+            "other/sub",
+            "of-bare",
+            "moved",
+        ];
+        let usual = ["app", "app/deep/er", "link", "link/deep", "linked", "other"];
+        for dir in dirs {
+            let path = root.join(dir);
+            let asked = Repo::ask_git(&path).unwrap();
+            let found = discover::find_usual_repository(&path);
+            assert_eq!(found.is_some(), usual.contains(&dir), "{dir}");
+            assert_eq!(found.unwrap_or_else(|| asked.clone()), asked, "{dir}");
+        }
+        assert!(Repo::discover(&root.join("elsewhere")).is_err());
     }
 }

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use paw_core::{Diagnostic, ErrorReport};
 use tempfile::TempDir;
 
+use super::object_store::ObjectStore;
 use super::plumbing::c_quote;
 use super::{Git, GitError, run, text};
 use crate::files::{Access, FileError, Lock, create_private_dir, write_atomic};
@@ -46,6 +47,8 @@ pub struct ScratchRepo {
     empty_tree: String,
     /// Approximate number of bytes stored here since it was measured.
     written: AtomicU64,
+    /// Ended before the directory is deleted.
+    objects: ObjectStore,
     _held: Lock,
     dir: TempDir,
 }
@@ -73,6 +76,7 @@ impl ScratchRepo {
             common_dir: common_dir.to_path_buf(),
             empty_tree: String::new(),
             written: AtomicU64::new(0),
+            objects: ObjectStore::default(),
             _held: held,
             dir,
         };
@@ -110,6 +114,10 @@ impl ScratchRepo {
 
     pub fn empty_tree(&self) -> &str {
         &self.empty_tree
+    }
+
+    pub(super) fn objects(&self) -> &ObjectStore {
+        &self.objects
     }
 
     /// The path of an auxiliary file next to the repository.

@@ -1,8 +1,11 @@
 //! Snapshots of a worktree: a tree of everything that is not ignored, stored in a [`ScratchRepo`].
 //!
 //! The worktree's index is copied, never written and never locked. The copy keeps the modification time of the original,
-//! which git needs to detect racily clean entries. After the first snapshot only changed paths are read, until HEAD moves.
+//! which git needs to detect racily clean entries. After the first snapshot only changed paths are read, until HEAD moves, and
+//! a few changed files do not need the index (`quick`).
 //! Filters are programs and never run: a filtered file keeps the blob of its index entry and is listed as changed.
+
+mod quick;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -15,6 +18,7 @@ use super::scratch::{ScratchError, ScratchRepo};
 use super::{Git, GitError, failed, path, run, text};
 use crate::files::FileError;
 use crate::process::{Command, Exit};
+use quick::StoringRules;
 
 /// The content of larger files is not read; they are listed as changed.
 const LARGEST_FILE: u64 = 16 * 1024 * 1024;
@@ -33,13 +37,26 @@ pub struct WorktreeSnapshotter {
     index: PathBuf,
     /// Paths that are ignored, with everything below them.
     excluded: Vec<PathBuf>,
-    /// The configured filter drivers.
-    drivers: BTreeSet<String>,
+    rules: StoringRules,
+    /// The attributes file of this computer.
+    system_attributes: Option<PathBuf>,
     /// Changed paths whose content is not read.
     opaque: BTreeSet<PathBuf>,
     base_point: SnapshotBase,
     /// The tree of HEAD.
     head_tree: Option<String>,
+    /// `None` before the first snapshot and after a failure.
+    last: Option<LastSnapshot>,
+}
+
+/// What the next snapshot of a few files continues from.
+#[derive(Debug)]
+struct LastSnapshot {
+    tree: String,
+    /// The files that differ from the merge base, with git's letter.
+    differences: BTreeMap<PathBuf, u8>,
+    /// Changed paths that our copy of the index does not have yet.
+    unindexed: BTreeSet<PathBuf>,
 }
 
 /// The HEAD of the worktree and where its branch began.
@@ -80,16 +97,18 @@ impl WorktreeSnapshotter {
         let admin_dir = path(admin_dir.strip_suffix(b"\n").unwrap_or(&admin_dir));
         let index = scratch.file(&format!("index-{id}"));
         Ok(Self {
+            system_attributes: quick::find_system_attributes(&git),
             scratch,
             git,
             root,
             admin_dir,
             index,
             excluded,
-            drivers: BTreeSet::new(),
+            rules: StoringRules::default(),
             opaque: BTreeSet::new(),
             base_point: SnapshotBase::default(),
             head_tree: None,
+            last: None,
         })
     }
 
@@ -110,6 +129,7 @@ impl WorktreeSnapshotter {
     /// Reads the whole worktree. Needed for the first snapshot, when HEAD moved, when ignore rules changed, and when
     /// changes may have been missed. `bases` are the refs that the work will be merged into.
     pub fn take_whole(&mut self, bases: &[String]) -> Result<WorktreeSnapshot, ScratchError> {
+        self.last = None;
         let base_point = self.find_base_point(bases)?;
         if base_point.head != self.base_point.head {
             self.opaque.clear();
@@ -119,7 +139,7 @@ impl WorktreeSnapshotter {
             None => None,
         };
         self.base_point = base_point;
-        self.drivers = self.find_drivers()?;
+        self.rules = self.find_rules()?;
         copy_with_time(&self.admin_dir.join("index"), &self.index)?;
         // Exits with 1 if anything changed; the next call lists the changes.
         let refresh = self.plumbing(["update-index", "-q", "--refresh"]);
@@ -129,8 +149,7 @@ impl WorktreeSnapshotter {
         }
         let listing = run(&self.plumbing(["ls-files", "-t", "-z", "-m", "-d", "-o", "--exclude-standard"]))?;
         let candidates: BTreeSet<PathBuf> = listing.split(|byte| *byte == 0).filter_map(candidate).collect();
-        self.apply(&candidates)?;
-        self.finish()
+        self.index_paths(&candidates)
     }
 
     /// Whether HEAD or the merge base has changed since the last full snapshot.
@@ -142,8 +161,29 @@ impl WorktreeSnapshotter {
     pub fn take_paths(&mut self, paths: &BTreeSet<PathBuf>) -> Result<WorktreeSnapshot, ScratchError> {
         // Only a full snapshot distinguishes a submodule from another nested repository.
         let is_repository = |path: &PathBuf| self.root.join(path).join(".git").symlink_metadata().is_ok();
-        self.apply(&paths.iter().filter(|path| !is_repository(path)).cloned().collect())?;
-        self.finish()
+        let mut paths: BTreeSet<PathBuf> =
+            paths.iter().filter(|path| !is_repository(path)).cloned().collect();
+        if let Some(last) = self.last.take() {
+            let sorted = self.sort(&paths);
+            match self.edit(&last, &sorted) {
+                Ok(Some(next)) => {
+                    self.replace_opaque(&paths, sorted.opaque);
+                    return self.finish(next);
+                }
+                Ok(None) => {}
+                Err(error) => tracing::debug!("using the index: {error}"),
+            }
+            paths.extend(last.unindexed);
+        }
+        self.index_paths(&paths)
+    }
+
+    /// Adds these paths to our copy of the index and stores its tree.
+    fn index_paths(&mut self, paths: &BTreeSet<PathBuf>) -> Result<WorktreeSnapshot, ScratchError> {
+        self.apply(paths)?;
+        let tree = text(&run(&self.plumbing(["write-tree", "--missing-ok"]))?);
+        let differences = self.differences(&tree)?;
+        self.finish(LastSnapshot { tree, differences, unindexed: BTreeSet::new() })
     }
 
     fn find_base_point(&self, bases: &[String]) -> Result<SnapshotBase, ScratchError> {
@@ -159,24 +199,21 @@ impl WorktreeSnapshotter {
         Ok(SnapshotBase { head: Some(head), base })
     }
 
-    /// Includes global drivers such as git-lfs.
-    fn find_drivers(&self) -> Result<BTreeSet<String>, GitError> {
-        let args = ["config", "-z", "--name-only", "--get-regexp", r"^filter\..*\.(clean|process)$"];
-        let names = self.git.find(args)?.unwrap_or_default();
-        let name = |key: &str| Some(key.strip_prefix("filter.")?.rsplit_once('.')?.0.to_owned());
-        Ok(names.split('\0').filter_map(name).collect())
+    fn find_rules(&self) -> Result<StoringRules, GitError> {
+        let keys = r"^(filter\..*\.(clean|process)|core\.(filemode|symlinks|ignorecase|precomposeunicode|attributesfile))$";
+        let listing = self.git.find(["config", "-z", "--get-regexp", keys])?.unwrap_or_default();
+        Ok(StoringRules::parse(&listing, self.scratch.common_dir(), self.system_attributes.clone()))
     }
 
     fn apply(&mut self, paths: &BTreeSet<PathBuf>) -> Result<(), ScratchError> {
         let mut sorted = self.sort(paths);
-        if !self.drivers.is_empty() && !sorted.stored.is_empty() {
+        if !self.rules.drivers.is_empty() && !sorted.stored.is_empty() {
             for filtered in self.filtered(&sorted.stored)? {
                 sorted.stored.remove(&filtered);
                 sorted.opaque.insert(filtered);
             }
         }
-        self.opaque.retain(|path| !paths.contains(path));
-        self.opaque.extend(sorted.opaque);
+        self.replace_opaque(paths, sorted.opaque);
         self.scratch.count_written(sorted.bytes + OBJECT_BYTES * sorted.stored.len() as u64);
         let steps = [("--force-remove", &sorted.gone), ("--add", &sorted.stored)];
         for (how, paths) in steps.into_iter().filter(|(_, paths)| !paths.is_empty()) {
@@ -184,6 +221,11 @@ impl WorktreeSnapshotter {
             run(&self.plumbing(args).input(nul_separated(paths)))?;
         }
         Ok(())
+    }
+
+    fn replace_opaque(&mut self, paths: &BTreeSet<PathBuf>, opaque: BTreeSet<PathBuf>) {
+        self.opaque.retain(|path| !paths.contains(path));
+        self.opaque.extend(opaque);
     }
 
     fn sort(&self, paths: &BTreeSet<PathBuf>) -> SortedPaths {
@@ -228,7 +270,7 @@ impl WorktreeSnapshotter {
         let answer = run(&command)?;
         let fields: Vec<&[u8]> = answer.split(|byte| *byte == 0).collect();
         let is_driver =
-            |value: &[u8]| std::str::from_utf8(value).is_ok_and(|name| self.drivers.contains(name));
+            |value: &[u8]| std::str::from_utf8(value).is_ok_and(|name| self.rules.drivers.contains(name));
         Ok(fields
             .chunks_exact(3)
             .filter(|answer| is_driver(answer[2]))
@@ -236,25 +278,28 @@ impl WorktreeSnapshotter {
             .collect())
     }
 
-    fn finish(&mut self) -> Result<WorktreeSnapshot, ScratchError> {
+    fn finish(&mut self, last: LastSnapshot) -> Result<WorktreeSnapshot, ScratchError> {
         // The trees above a changed file, and perhaps a commit.
         self.scratch.count_written(4 * OBJECT_BYTES);
-        let tree = text(&run(&self.plumbing(["write-tree", "--missing-ok"]))?);
-        let differences = self.changed(&tree)?;
-        let emptied_dirs = self.emptied_dirs(&tree, &differences)?;
-        let mut changed: BTreeSet<PathBuf> = differences.into_keys().collect();
+        let emptied_dirs = self.emptied_dirs(&last)?;
+        let mut changed: BTreeSet<PathBuf> = last.differences.keys().cloned().collect();
         changed.extend(self.opaque.iter().cloned());
+        let tree = last.tree.clone();
         let clean = self.opaque.is_empty() && self.head_tree.as_ref() == Some(&tree);
         let head = self.base_point.head.clone();
         let work = head.as_ref().map_or_else(|| tree.clone(), |head| format!("{tree} {head}"));
         let changed = changed.into_iter().collect();
-        let taken = WorktreeSnapshot { work, tree, head, clean, changed, emptied_dirs };
-        Ok(taken)
+        self.last = Some(last);
+        Ok(WorktreeSnapshot { work, tree, head, clean, changed, emptied_dirs })
+    }
+
+    fn base_tree(&self) -> &str {
+        self.base_point.base.as_deref().unwrap_or(self.scratch.empty_tree())
     }
 
     /// The files that differ from the merge base, with git's letter: `A`dded, `D`eleted, `M`odified or another `T`ype.
-    fn changed(&self, tree: &str) -> Result<BTreeMap<PathBuf, u8>, GitError> {
-        let base = self.base_point.base.as_deref().unwrap_or(self.scratch.empty_tree());
+    fn differences(&self, tree: &str) -> Result<BTreeMap<PathBuf, u8>, GitError> {
+        let base = self.base_tree();
         let args = ["diff-tree", "-r", "-z", "--name-status", "--no-renames", base, tree];
         let listing = run(&self.scratch.command(args))?;
         let fields: Vec<&[u8]> = listing.split(|byte| *byte == 0).collect();
@@ -262,27 +307,25 @@ impl WorktreeSnapshotter {
         Ok(pairs.filter(|(path, _)| !is_excluded(path, &self.excluded)).collect())
     }
 
-    fn emptied_dirs(
-        &self,
-        tree: &str,
-        differences: &BTreeMap<PathBuf, u8>,
-    ) -> Result<Vec<PathBuf>, GitError> {
-        let deleted = differences.iter().filter(|(_, kind)| **kind == b'D').map(|(path, _)| path);
+    fn emptied_dirs(&self, last: &LastSnapshot) -> Result<Vec<PathBuf>, ScratchError> {
+        let deleted = last.differences.iter().filter(|(_, kind)| **kind == b'D').map(|(path, _)| path);
         let above = deleted.flat_map(|path| path.ancestors().skip(1)).map(Path::to_path_buf);
-        let mut dirs: BTreeSet<PathBuf> = above.filter(|dir| !dir.as_os_str().is_empty()).collect();
-        if dirs.is_empty() || !differences.values().any(|kind| *kind == b'A') {
+        let dirs: BTreeSet<PathBuf> = above.filter(|dir| !dir.as_os_str().is_empty()).collect();
+        if !last.differences.values().any(|kind| *kind == b'A') {
             return Ok(Vec::new());
         }
-        let left = run(&self.scratch.command(["ls-tree", "-r", "-d", "-z", "--name-only", tree]))?;
-        for dir in left.split(|byte| *byte == 0).map(path) {
-            dirs.remove(&dir);
+        let mut emptied = Vec::new();
+        for dir in dirs {
+            if !self.scratch.find_item(&last.tree, &dir)?.is_some_and(|item| item.is_directory()) {
+                emptied.push(dir);
+            }
         }
-        Ok(dirs.into_iter().collect())
+        Ok(emptied)
     }
 
     fn plumbing<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Command {
         let mut off = Vec::new();
-        for driver in &self.drivers {
+        for driver in &self.rules.drivers {
             for setting in ["clean=", "process=", "required=false"] {
                 off.extend(["-c".to_owned(), format!("filter.{driver}.{setting}")]);
             }
@@ -291,25 +334,6 @@ impl WorktreeSnapshotter {
         off.extend(["-c", "index.skipHash=true"].map(str::to_owned));
         let args = off.into_iter().chain(args.into_iter().map(str::to_owned));
         self.scratch.storing(self.git.plumbing(Some(&self.index), args))
-    }
-}
-
-impl ScratchRepo {
-    /// A commit of a snapshot's work on top of its HEAD, which exists only here. Its author and date are fixed: equal work gives
-    /// an equal commit.
-    pub fn commit_work(&self, work: &str) -> Result<String, GitError> {
-        let (tree, head) = work.split_once(' ').map_or((work, None), |(tree, head)| (tree, Some(head)));
-        let mut args = vec!["commit-tree", "-m", "work in progress"];
-        args.extend(head.iter().flat_map(|head| ["-p", head]));
-        args.push(tree);
-        let mut command = self.command(args);
-        for who in ["AUTHOR", "COMMITTER"] {
-            command = command
-                .env(format!("GIT_{who}_NAME"), "git-paw")
-                .env(format!("GIT_{who}_EMAIL"), "git-paw@localhost")
-                .env(format!("GIT_{who}_DATE"), "@0 +0000");
-        }
-        Ok(text(&run(&command)?))
     }
 }
 

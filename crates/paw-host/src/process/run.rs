@@ -1,6 +1,7 @@
 //! Starts a program and waits for it to exit.
 #![expect(clippy::disallowed_methods, reason = "the only module that starts programs")]
 
+mod coprocess;
 mod detach;
 mod follow;
 mod output;
@@ -15,6 +16,7 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
+pub use coprocess::Coprocess;
 pub use detach::{DetachedCommand, leave_terminal, redirect_stderr, silence_stdout};
 pub use follow::{FollowOutcome, RunningCommand, Stopper};
 use output::{OutputPoller, Polled};

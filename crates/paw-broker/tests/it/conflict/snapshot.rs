@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -80,6 +80,56 @@ fn snapshot_of_changed_paths_equals_snapshot_of_everything() {
     let taken = snapshot.take_paths(&paths.iter().map(PathBuf::from).collect()).unwrap();
     assert_eq!(taken, field.take(&tree));
     assert_eq!(names(&taken), ["README.md", "README.md/inside", "dir/two", "src/lib.rs"]);
+}
+
+/// One step of an agent: what it does, and the paths that the watcher reports.
+type Edit<'a> = (&'a dyn Fn(&Path), &'a [&'a str]);
+
+#[test]
+fn snapshots_of_one_edit_after_another_equal_snapshots_of_everything() {
+    let field = Field::new();
+    let tree = field.worktree("a");
+    let mut snapshot = field.snapshot(&tree);
+    snapshot.take_whole(&bases()).unwrap();
+    let put = |name: &'static str, text: &'static str| move |tree: &Path| write(tree, name, text);
+    let remove = |name: &'static str| move |tree: &Path| fs::remove_file(tree.join(name)).unwrap();
+    let make_executable = |tree: &Path| {
+        fs::set_permissions(tree.join("src/lib.rs"), fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let link = |tree: &Path| symlink("lib.rs", tree.join("src/link")).unwrap();
+    let replace_dir = |tree: &Path| {
+        fs::remove_dir_all(tree.join("deep")).unwrap();
+        write(tree, "deep", "a file now");
+    };
+    let edits: [Edit; 18] = [
+        (&put("src/lib.rs", "one"), &["src/lib.rs"]),
+        (&put("deep/er/file", "1"), &["deep", "deep/er", "deep/er/file"]),
+        (&put("deep/er/file", "2"), &["deep/er/file"]),
+        (&make_executable, &["src/lib.rs"]),
+        (
+            &put(".gitattributes", "*.txt text\n*.id ident\n*.wide working-tree-encoding=UTF-16LE\n"),
+            &[".gitattributes"],
+        ),
+        (&put("dos.txt", "a\r\nb\r\nc\r\n"), &["dos.txt"]),
+        (&put("key.id", "$Id: 12 $\n"), &["key.id"]),
+        (&put("a.wide", "a\0b\0"), &["a.wide"]),
+        (&put("src/lib.rs", "two"), &["src/lib.rs"]),
+        (&link, &["src/link"]),
+        (&put("src/lib.rs", "three"), &["src/lib.rs"]),
+        (&remove("deep/er/file"), &["deep/er/file"]),
+        (&put("deep/other", "3"), &["deep/other"]),
+        (&replace_dir, &["deep", "deep/other", "deep/er"]),
+        (&remove("deep"), &["deep"]),
+        (&remove("README.md"), &["README.md"]),
+        (&put("README.md/inside", "4"), &["README.md", "README.md/inside"]),
+        (&remove("src/lib.rs"), &["src/lib.rs"]),
+    ];
+    for (number, (edit, paths)) in edits.into_iter().enumerate() {
+        edit(&tree);
+        let taken = snapshot.take_paths(&paths.iter().map(PathBuf::from).collect()).unwrap();
+        assert_eq!(taken, field.take(&tree), "edit {number}: {paths:?}");
+    }
+    snapshot.take_whole(&bases()).unwrap();
 }
 
 #[test]
