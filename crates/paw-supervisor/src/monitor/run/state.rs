@@ -16,7 +16,7 @@ use paw_host::tmux::Tmux;
 
 use super::answer::answer;
 use super::monitored_agent::MonitoredAgent;
-use super::poll_interval::PollInterval;
+use super::poll_interval::{CaptureReason, PollInterval};
 use super::{MonitorEvent, MonitorSettings};
 use crate::monitor::agent_tracker::AgentTracker;
 use crate::monitor::panes::PaneList;
@@ -118,18 +118,19 @@ impl MonitorState {
         if self.polled_at == 0 {
             wide_pane::restore_abandoned(&tmux, &panes_now.session, &self.settings.repo.common_dir);
         }
-        let due = self.poll_interval.is_due(panes_now.activity, self.polled_at, now.as_second());
-        let drawn = due || self.agents.values().any(|agent| agent.pane.is_none());
-        if drawn {
+        let reason = self.poll_interval.capture_reason(panes_now.activity, self.polled_at, now.as_second());
+        let capture = reason.is_some() || self.agents.values().any(|agent| agent.pane.is_none());
+        if capture {
             self.polled_at = now.as_second();
         }
-        if drawn || self.agents.values().any(|agent| agent.tracker.is_unsure()) {
+        if capture || self.agents.values().any(|agent| agent.tracker.is_unsure()) {
             self.update_trackers(&tmux, &panes_now, now);
         }
         for id in self.agents.keys().cloned().collect::<Vec<_>>() {
             self.act(&tmux, &receipt, &id, now);
         }
-        has_notes || drawn
+        // A capture of a quiet session does not make it busy: the polls would never become rarer.
+        has_notes || reason == Some(CaptureReason::Drawn)
     }
 
     /// Keeps one entry for each agent of the session and for its supervisor.
