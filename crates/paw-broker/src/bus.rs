@@ -7,6 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use paw_core::AgentId;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
 
 use crate::cache::{CacheLookup, CachedMessage, SessionCache};
 use crate::log::writer::{self, WriterContext, WriterJob};
@@ -149,7 +150,8 @@ impl Bus {
     /// All messages after `since`, however old.
     pub fn subscribe_after(self: &Arc<Self>, since: u64) -> Subscription {
         let head = self.head.clone();
-        Subscription { bus: Arc::clone(self), since, head, limit: PageLimit::DEFAULT }
+        let (limit, pause) = (PageLimit::DEFAULT, Duration::ZERO);
+        Subscription { bus: Arc::clone(self), since, head, limit, pause, last_page: None }
     }
 
     /// Changes when a message is stored, and closes with the bus.
@@ -192,9 +194,19 @@ pub struct Subscription {
     since: u64,
     head: watch::Receiver<u64>,
     limit: PageLimit,
+    /// The least time between two pages.
+    pause: Duration,
+    last_page: Option<Instant>,
 }
 
 impl Subscription {
+    /// Waits this long between two pages, so that a reader is not woken for every commit while many messages arrive. A message
+    /// after a quiet moment is still read at once.
+    #[must_use]
+    pub fn with_pause(self, pause: Duration) -> Self {
+        Self { pause, ..self }
+    }
+
     /// Sets the size of the pages.
     #[must_use]
     pub fn with_limit(self, limit: PageLimit) -> Self {
@@ -205,6 +217,11 @@ impl Subscription {
         &self.bus.session
     }
 
+    /// The newest sequence number of the bus.
+    pub fn newest(&self) -> u64 {
+        self.bus.head()
+    }
+
     /// The sequence number of the last message that was returned.
     pub fn since(&self) -> u64 {
         self.since
@@ -212,11 +229,17 @@ impl Subscription {
 
     /// Waits for the next messages. `None` when the bus is closed and all messages were read.
     pub async fn next(&mut self) -> Result<Option<Vec<Arc<CachedMessage>>>, LogError> {
+        if let Some(last) = self.last_page.filter(|_| !self.pause.is_zero()) {
+            tokio::time::sleep_until(last + self.pause).await;
+        }
         loop {
             let head = *self.head.borrow_and_update();
             let page = self.bus.history(self.since, self.limit).await?;
             if let Some(last) = page.last() {
                 self.since = last.entry.seq;
+                // A reader that is behind does not wait.
+                let is_full = page.len() >= self.limit.messages;
+                self.last_page = (!self.pause.is_zero() && !is_full).then(Instant::now);
                 return Ok(Some(page));
             }
             self.since = self.since.max(head);

@@ -26,9 +26,11 @@ use crate::log::PageLimit;
 
 /// The interval of heartbeats while there is no message.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// The pause after a full chunk. A reader that is behind catches up at 20,000 messages a second, so that it does not take the
-/// processor from those who publish.
+/// The pause after a full chunk. A reader that is behind catches up at 20,000 messages a second.
 const CATCH_UP: Duration = Duration::from_millis(5);
+/// The pause while a chunk or more arrives meanwhile. Readers must not take the processor from those who publish: a dashboard
+/// spends as much time on a message as its publisher.
+const CATCH_UP_UNDER_LOAD: Duration = Duration::from_millis(25);
 /// The size of one chunk.
 const CHUNK: PageLimit = PageLimit { messages: 100, bytes: 64 << 10 };
 
@@ -72,6 +74,7 @@ async fn follow(
 ) {
     let session = Value::from(stream.session().as_str()).to_string();
     let mut chunk = String::from(": git paw\n\n");
+    let mut newest = stream.newest();
     loop {
         // The reader is gone, or was disconnected because it stopped reading.
         if sender.send_data(Bytes::from(std::mem::take(&mut chunk))).await.is_err() {
@@ -88,8 +91,11 @@ async fn follow(
                     push_event(&mut chunk, &session, kept);
                 }
                 if page.len() == CHUNK.messages {
-                    tokio::time::sleep(CATCH_UP).await;
+                    let arrived = stream.newest() - newest;
+                    let is_busy = arrived >= CHUNK.messages as u64;
+                    tokio::time::sleep(if is_busy { CATCH_UP_UNDER_LOAD } else { CATCH_UP }).await;
                 }
+                newest = stream.newest();
             }
             Ok(Ok(None) | Err(_)) => return,
         }

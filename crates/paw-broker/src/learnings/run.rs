@@ -13,6 +13,9 @@ use crate::log::LogError;
 /// The shortest wait while a long history is still being read.
 const HISTORY_POLL: Duration = Duration::from_millis(100);
 
+/// Nothing is urgent here.
+const READ_PAUSE: Duration = Duration::from_millis(50);
+
 /// How long reading the last messages may take.
 const LAST_READ_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -26,7 +29,7 @@ pub async fn run(
     stop: impl Future<Output = ()>,
 ) -> Result<(), LogError> {
     let mut learnings = Learnings::new(bus.session().clone(), settings, clock::now());
-    let mut stream = bus.subscribe_after(0);
+    let mut stream = bus.subscribe_after(0).with_pause(READ_PAUSE);
     let history_end = bus.head();
     tokio::pin!(stop);
     loop {
