@@ -115,8 +115,16 @@ impl std::fmt::Debug for PaneBuilder<'_> {
 }
 
 impl PaneBuilder<'_> {
-    /// The pane of an agent.
-    pub fn agent(&self, receipt: &Receipt, agent: &AgentReceipt, id: &AgentId) -> Pane {
+    /// The pane of an agent or of the supervisor, if the session has one.
+    pub fn find(&self, receipt: &Receipt, id: &AgentId) -> Option<Pane> {
+        if id.as_str() == SUPERVISOR {
+            return receipt.supervisor.as_ref().map(|supervisor| self.supervisor(receipt, supervisor));
+        }
+        let mut agents = receipt.worktrees.iter().zip(receipt.agent_ids());
+        agents.find(|(_, of)| of == id).map(|(agent, id)| self.agent(receipt, agent, &id))
+    }
+
+    fn agent(&self, receipt: &Receipt, agent: &AgentReceipt, id: &AgentId) -> Pane {
         Pane {
             mark: id.to_string(),
             title: format!("{} → {}", agent.branch, agent.cli),

@@ -98,3 +98,20 @@ fn a_supervisor_that_died_is_told_to_the_person() {
     assert_eq!(told["agent_id"], "operator", "{told}");
     assert!(told["payload"]["errors"][0].as_str().unwrap().contains("its CLI exited"), "{told}");
 }
+
+#[test]
+fn start_restores_a_supervisor_whose_pane_was_killed() {
+    let world = World::start();
+    let panes =
+        |format: &str| world.sandbox.tmux(["list-panes", "-s", "-t", "=paw-app:", "-F", format]).stdout;
+    let before = panes("#{@paw_agent} #{pane_index} #{pane_width}x#{pane_height}");
+    let ids = panes("#{@paw_agent} #{pane_id}");
+    let pane = ids.lines().find_map(|line| line.strip_prefix("supervisor ")).unwrap();
+    world.sandbox.tmux(["kill-pane", "-t", pane]);
+    assert!(!panes("#{@paw_agent}").contains("supervisor"));
+    let briefed = world.supervisor.prompts().len();
+    let again = paw(&world.sandbox, &world.repo.root, &["start"]);
+    assert!(again.stderr.contains("restoring supervisor: its pane was closed"), "{again}");
+    assert_eq!(panes("#{@paw_agent} #{pane_index} #{pane_width}x#{pane_height}"), before);
+    wait_until("it was briefed again", || (world.supervisor.prompts().len() > briefed).then_some(()));
+}

@@ -104,7 +104,7 @@ impl Session {
             stored.worktrees.push(agent.clone());
         })?;
         let new = (ConversationMode::New, [].as_slice());
-        notes.extend(self.open_pane(services, (&receipt, window), (&agent, &id), new)?);
+        notes.extend(self.open_pane(services, (&receipt, window), &id, new)?);
         self.rearrange_panes();
         Ok(AddedAgent { agent, id, notes })
     }
@@ -154,35 +154,38 @@ impl Session {
         Ok(briefed.warnings)
     }
 
-    /// Creates an agent's pane after the last one. Returns warnings.
+    /// Creates an agent's pane after the last one, or the supervisor's before the first one. Returns warnings.
     pub(super) fn open_pane(
         &self,
         services: LaunchServices<'_>,
         (receipt, window): (&Receipt, &TmuxWindow),
-        (agent, id): (&AgentReceipt, &AgentId),
+        id: &AgentId,
         (conversation, fresh): (ConversationMode, &[AgentId]),
     ) -> Result<Vec<String>, LifecycleError> {
-        let Some(last) = window.panes.iter().rfind(|pane| pane.mark.is_some()) else {
-            return Err(PawError::TmuxError("the session has no panes".to_owned()).into());
-        };
+        let is_first = id.as_str() == AgentId::SUPERVISOR;
+        let mut marked = window.panes.iter().filter(|pane| pane.mark.is_some());
+        let neighbor = if is_first { marked.next() } else { marked.next_back() };
+        let neighbor = neighbor.ok_or_else(|| PawError::TmuxError("the session has no panes".to_owned()))?;
         let token = if receipt.has_broker() { Some(self.mint(id)?) } else { None };
         let token = |_: &AgentId| token.clone();
         let builder = PaneBuilder { program: services.program, token: &token, conversation, fresh };
-        let mut pane = builder.agent(receipt, agent, id);
+        let pane = builder.find(receipt, id);
+        let mut pane = pane.ok_or_else(|| PawError::SessionError(format!("{id} is not in the session")))?;
         let notes = logs::prepare_paths(receipt, [&mut pane.log])?;
         let mut batch = Batch::default();
         let mut push = |command| batch.push(command);
         let target = match receipt.layout {
-            LayoutMode::Grid => {
-                // The last pane may be too small to split. The layout is restored afterwards.
-                push(TmuxCommand::new("select-layout").args(["-t", &last.id, "tiled"]));
-                push(panes::split(&last.id, &pane));
-                last.next_target()
-            }
-            LayoutMode::Windows => {
+            LayoutMode::Windows if !is_first => {
                 let target = window.next_window();
                 panes::new_window(&target, &pane, receipt.borders, &mut push);
                 target
+            }
+            LayoutMode::Grid | LayoutMode::Windows => {
+                // The neighbor may be too small to split. The layout is restored afterwards.
+                push(TmuxCommand::new("select-layout").args(["-t", &neighbor.id, "tiled"]));
+                let split = panes::split(&neighbor.id, &pane);
+                push(if is_first { split.args(["-b"]) } else { split });
+                if is_first { neighbor.target() } else { neighbor.next_target() }
             }
         };
         push(panes::mark(&target, &pane.mark));

@@ -3,7 +3,7 @@
 use paw_agent::cli;
 use paw_agent::resume::can_resume;
 use paw_broker::hooks::{self, HookSetup};
-use paw_core::{AgentId, PawError, Receipt};
+use paw_core::{AgentId, PawError, Receipt, SessionMode};
 use paw_host::tmux::TmuxCommand;
 
 use super::{LifecycleError, Session};
@@ -15,11 +15,13 @@ use crate::panes::ConversationMode;
 use crate::recover::{self, RecoveryContext};
 
 impl Session {
-    /// The agents that have no pane, or one whose program has ended.
+    /// The agents, and the supervisor, that have no pane or one whose program has ended.
     pub fn find_agents_without_pane(&self) -> Result<Vec<AgentId>, LifecycleError> {
         let Some(window) = self.find_window()? else { return Ok(Vec::new()) };
         let has_pane = |id: &AgentId| window.find_pane(id.as_str()).is_some_and(|pane| !pane.dead);
-        Ok(self.receipt.agent_ids().into_iter().filter(|id| !has_pane(id)).collect())
+        let is_supervised = self.receipt.mode == SessionMode::Supervisor && self.receipt.supervisor.is_some();
+        let supervisor = is_supervised.then(AgentId::supervisor);
+        Ok(supervisor.into_iter().chain(self.receipt.agent_ids()).filter(|id| !has_pane(id)).collect())
     }
 
     /// Opens their panes again. Worktrees that are missing are created, and every CLI that can resumes its conversation.
@@ -53,7 +55,10 @@ impl Session {
         };
         notes.extend(launch::install_briefings(&context.briefings, &mut receipt, is_new)?);
         receipt.worktrees.iter_mut().for_each(|agent| agent.unfinished = false);
-        self.change(|stored| stored.worktrees.clone_from(&receipt.worktrees))?;
+        self.change(|stored| {
+            stored.worktrees.clone_from(&receipt.worktrees);
+            stored.supervisor.clone_from(&receipt.supervisor);
+        })?;
         for id in missing {
             notes.extend(self.restore_agent(services, &receipt, id, (&fresh, context.guard))?);
         }
@@ -68,10 +73,11 @@ impl Session {
         id: &AgentId,
         (fresh, guard): (&[AgentId], bool),
     ) -> Result<Vec<String>, LifecycleError> {
-        let agents = receipt.worktrees.iter().zip(receipt.agent_ids());
-        let Some((agent, _)) = agents.into_iter().find(|(_, of)| of == id) else { return Ok(Vec::new()) };
+        let mut agents = receipt.worktrees.iter().zip(receipt.agent_ids());
+        let agent = agents.find(|(_, of)| of == id).map(|(agent, _)| agent);
         let mut notes = Vec::new();
-        if receipt.has_broker() {
+        // The supervisor has no hooks.
+        if let Some(agent) = agent.filter(|_| receipt.has_broker()) {
             hooks::install(&HookSetup {
                 worktree: agent.worktree_path.clone(),
                 agent: id.clone(),
@@ -83,12 +89,7 @@ impl Session {
         // Each new pane changes the window.
         let window = self.find_window()?;
         let window = window.ok_or_else(|| PawError::TmuxError("the session has ended".to_owned()))?;
-        notes.extend(self.open_pane(
-            services,
-            (receipt, &window),
-            (agent, id),
-            (ConversationMode::Resumed, fresh),
-        )?);
+        notes.extend(self.open_pane(services, (receipt, &window), id, (ConversationMode::Resumed, fresh))?);
         if let Some(dead) = window.find_pane(id.as_str()) {
             self.tmux.run(&TmuxCommand::new("kill-pane").args(["-t", &dead.id]))?;
         }

@@ -31,11 +31,21 @@ struct PaneIndex {
     number: u32,
 }
 
+impl PaneIndex {
+    fn target(&self, after: u32) -> String {
+        format!("{}{}.{}", self.session, self.window, self.number + after)
+    }
+}
+
 impl WindowPane {
-    /// The tmux target of a pane that is split off this one.
+    /// The tmux target of this pane's place, and of a pane that is split off before it.
+    pub fn target(&self) -> String {
+        self.index.target(0)
+    }
+
+    /// The tmux target of a pane that is split off after this one.
     pub fn next_target(&self) -> String {
-        let PaneIndex { session, window, number } = &self.index;
-        format!("{session}{window}.{}", number + 1)
+        self.index.target(1)
     }
 
     /// Whether only a shell is running in it.
@@ -148,7 +158,10 @@ mod tests {
         );
         let window = parse(&listing, &receipt).unwrap();
         assert_eq!(window.find_pane("feat-x").map(|pane| (pane.id.as_str(), pane.dead)), Some(("%2", true)));
-        assert_eq!(window.panes[1].next_target(), "$4:0.2");
+        assert_eq!(
+            (window.panes[1].target(), window.panes[1].next_target()),
+            ("$4:0.1".into(), "$4:0.2".into())
+        );
         assert_eq!(window.next_window(), "$4:1");
         let since = Timestamp::from_second(9).unwrap();
         assert_eq!(window.panes[1].activity, Some((AgentState::WaitingInput, since)));
