@@ -13,6 +13,9 @@ use paw_core::{AgentId, PawError};
 use paw_host::clock;
 use paw_host::git::Repo;
 
+/// Pause between two pages of messages, so that conflict detection is not woken for every commit under load.
+const READ_PAUSE: Duration = Duration::from_millis(10);
+
 /// Watches the worktrees of `targets`. Pass the returned subscription to [`feed`].
 pub(super) fn start(
     repo: &Repo,
@@ -27,7 +30,7 @@ pub(super) fn start(
     settings.republish_after = Duration::from_secs(config.broker.watcher.republish_working_ttl_seconds);
     let bus = broker.bus();
     // Subscribe first, so that messages stored while the history is read are not lost.
-    let stream = bus.subscribe();
+    let stream = bus.subscribe().with_pause(READ_PAUSE);
     let past = conflict::load_history(bus)?;
     let left = find_left(broker, &targets)?;
     let out = Arc::clone(bus);

@@ -8,6 +8,7 @@
 //! - `attention`: notifies the user, and shows in tmux who needs the user
 //! - `conflicts`: the worktree watcher and conflict detection
 //! - `questions`: repeats unanswered questions
+//! - `repository`: notices that the repository is gone
 //! - `requests`: runs gates and merges that agents request
 
 mod attention;
@@ -16,6 +17,7 @@ mod conflicts;
 mod delivery;
 mod pane_services;
 mod questions;
+mod repository;
 mod requests;
 pub mod session;
 

@@ -10,11 +10,13 @@ use paw_supervisor::unanswered_questions::UnansweredQuestions;
 
 /// How many messages are searched for open questions at the start.
 pub(super) const HISTORY: u64 = 2_000;
+/// Questions are repeated after minutes; while many messages arrive, they are read in larger pages.
+const READ_PAUSE: Duration = Duration::from_millis(50);
 /// The longest sleep, so that a machine that was suspended catches up.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
 pub(super) async fn raise(bus: Arc<Bus>, mut open: UnansweredQuestions, supervised: bool) {
-    let mut stream = bus.subscribe_after(bus.head().saturating_sub(HISTORY));
+    let mut stream = bus.subscribe_after(bus.head().saturating_sub(HISTORY)).with_pause(READ_PAUSE);
     loop {
         tokio::select! {
             page = stream.next() => match page {

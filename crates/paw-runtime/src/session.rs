@@ -25,7 +25,7 @@ use tokio::task::JoinHandle;
 use crate::attention::AttentionEvent;
 use crate::pane_services::PaneServices;
 use crate::requests::RequestedRuns;
-use crate::{conflicts, questions};
+use crate::{conflicts, questions, repository};
 
 /// What a session's process needs to start.
 #[derive(Debug, Clone)]
@@ -133,15 +133,19 @@ impl SessionProcess {
         self.watched
     }
 
-    /// Resolves when a signal asks the process to stop, even one that arrived during its start, or when it can no longer
-    /// store messages. A process that cannot do its work must not look alive.
+    /// Resolves when a signal asks the process to stop, even one that arrived during its start, when it can no longer
+    /// store messages, or when its repository is gone. A process that cannot do its work must not look alive.
     pub fn ended(&self) -> impl Future<Output = ()> + use<> {
         let (mut ended, bus) = (self.ended.clone(), Arc::clone(self.broker.bus()));
+        let common_dir = self.repo.common_dir.clone();
         async move {
             tokio::select! {
                 _ = ended.wait_for(|ended| *ended) => {}
                 () = bus.closed() => {
                     tracing::error!(target: "paw::session", "messages can no longer be stored: the process ends");
+                }
+                () = repository::gone(&common_dir, repository::CHECK_EVERY) => {
+                    tracing::error!(target: "paw::session", "{} is gone: the process ends", common_dir.display());
                 }
             }
         }
