@@ -109,9 +109,10 @@ fn start_restores_a_supervisor_whose_pane_was_killed() {
     let pane = ids.lines().find_map(|line| line.strip_prefix("supervisor ")).unwrap();
     world.sandbox.tmux(["kill-pane", "-t", pane]);
     assert!(!panes("#{@paw_agent}").contains("supervisor"));
-    let briefed = world.supervisor.prompts().len();
+    let starts = || world.supervisor.events().iter().filter(|event| *event == "ready").count();
+    let started = starts();
     let again = paw(&world.sandbox, &world.repo.root, &["start"]);
     assert!(again.stderr.contains("restoring supervisor: its pane was closed"), "{again}");
     assert_eq!(panes("#{@paw_agent} #{pane_index} #{pane_width}x#{pane_height}"), before);
-    wait_until("it was briefed again", || (world.supervisor.prompts().len() > briefed).then_some(()));
+    wait_until("it was started again", || (starts() > started).then_some(()));
 }
