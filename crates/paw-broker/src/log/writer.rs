@@ -14,6 +14,9 @@ use crate::open_questions::OpenQuestions;
 /// Messages in the queue. Further publishers wait for room.
 const QUEUE: usize = 1024;
 const BATCH: usize = 512;
+/// How often the writer lets publishers run before it commits less than [`BATCH`]. A commit costs as much for one message as for
+/// twenty, and so does waking a sleeping writer.
+const YIELDS: usize = 2;
 /// Messages between two snapshots of the records. Bounds how many messages a start has to read.
 const SNAPSHOT_EVERY: u64 = 2048;
 
@@ -45,8 +48,14 @@ pub(crate) struct WriterContext {
 
 pub(crate) fn start(context: WriterContext) -> io::Result<(mpsc::Sender<WriterJob>, JoinHandle<()>)> {
     let (sender, receiver) = mpsc::channel(QUEUE);
-    let mut writer =
-        Writer { context, questions: OpenQuestions::default(), saved: 0, waiting: None, receiver };
+    let mut writer = Writer {
+        context,
+        questions: OpenQuestions::default(),
+        saved: 0,
+        waiting: None,
+        receiver,
+        is_busy: false,
+    };
     let thread = thread::Builder::new().name("paw-log".into()).spawn(move || writer.run())?;
     Ok((sender, thread))
 }
@@ -59,6 +68,8 @@ struct Writer {
     /// A job that did not fit into the batch before it.
     waiting: Option<WriterJob>,
     receiver: mpsc::Receiver<WriterJob>,
+    /// Several publishers waited for the last commit.
+    is_busy: bool,
 }
 
 #[derive(Default)]
@@ -71,9 +82,10 @@ struct Batch {
 impl Writer {
     fn run(&mut self) {
         self.saved = self.context.cache().head();
-        while let Some(job) = self.waiting.take().or_else(|| self.receiver.blocking_recv()) {
+        while let Some(job) = self.next_job() {
             let mut batch = Batch::default();
             let keep_running = self.fill(&mut batch, job);
+            self.is_busy = batch.publishers.len() > 1;
             self.commit(batch);
             if !keep_running {
                 break;
@@ -89,9 +101,28 @@ impl Writer {
         self.save_records();
     }
 
+    fn next_job(&mut self) -> Option<WriterJob> {
+        let waiting = self.waiting.take().or_else(|| self.try_next(YIELDS));
+        waiting.or_else(|| self.receiver.blocking_recv())
+    }
+
+    /// The next job in the queue. While several publishers are active, they may run so many times to add one.
+    fn try_next(&mut self, yields: usize) -> Option<WriterJob> {
+        let yields = if self.is_busy { yields } else { 0 };
+        let mut next = self.receiver.try_recv().ok();
+        for _ in 0..yields {
+            if next.is_some() {
+                break;
+            }
+            thread::yield_now();
+            next = self.receiver.try_recv().ok();
+        }
+        next
+    }
+
     /// Adds `job` and the other jobs in the queue to the batch. Returns whether the writer keeps running.
     fn fill(&mut self, batch: &mut Batch, job: WriterJob) -> bool {
-        let mut next = Some(job);
+        let (mut next, mut yields) = (Some(job), YIELDS);
         while let Some(job) = next.take() {
             match job {
                 WriterJob::Stop => return false,
@@ -109,6 +140,10 @@ impl Writer {
             }
             if batch.drafts.len() < BATCH {
                 next = self.receiver.try_recv().ok();
+                if next.is_none() {
+                    next = self.try_next(yields);
+                    yields = 0;
+                }
             }
         }
         true
