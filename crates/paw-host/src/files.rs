@@ -112,6 +112,16 @@ pub fn open_private_log(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Reserves disk space after the end of a log, so that its last lines can be written while the disk is full. Where the file
+/// system cannot do that, nothing is reserved.
+pub fn reserve(log: &File, bytes: u64) {
+    let end = log.metadata().map(|metadata| metadata.len()).unwrap_or_default();
+    let reserved = rustix::fs::fallocate(log, rustix::fs::FallocateFlags::KEEP_SIZE, end, bytes);
+    if let Err(error) = reserved {
+        tracing::debug!("cannot reserve space for a log: {error}");
+    }
+}
+
 /// Renames a damaged file, so that a new one can take its place. Returns its new path, which contains the time.
 pub fn set_aside(path: &Path, now: Timestamp) -> Result<PathBuf, FileError> {
     let aside = with_suffix(path, &format!(".damaged-{}", now.strftime("%Y%m%dT%H%M%S%.3fZ")));
@@ -146,6 +156,17 @@ mod tests {
 
     fn mode(path: &Path) -> u32 {
         fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn reserved_space_is_allocated_and_does_not_show_in_the_length() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = open_private_log(&dir.path().join("log")).unwrap();
+        reserve(&log, 64 << 10);
+        let metadata = log.metadata().unwrap();
+        assert_eq!(metadata.len(), 0);
+        let reserved = std::os::unix::fs::MetadataExt::blocks(&metadata) * 512;
+        assert!(reserved == 0 || reserved >= 64 << 10, "{reserved} bytes");
     }
 
     #[test]

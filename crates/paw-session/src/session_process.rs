@@ -34,6 +34,8 @@ const START_TIMEOUT: Duration = Duration::from_secs(20);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Its log is replaced when it is larger at a start.
 pub const LARGEST_LOG: u64 = 1 << 20;
+/// Reserved for lines that say why the process ends, even if the disk is full.
+const RESERVED_LOG: u64 = 64 << 10;
 
 /// What the process must not inherit: the identity and the marks of the pane or program that starts it, and the context of
 /// a git hook.
@@ -193,7 +195,9 @@ pub fn open_log(path: &Path) -> Result<File, FileError> {
         let _ = std::fs::rename(path, path.with_extension("log.old"));
     }
     let opened = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
-    opened.map_err(FileError::when("open", path))
+    let file = opened.map_err(FileError::when("open", path))?;
+    files::reserve(&file, RESERVED_LOG);
+    Ok(file)
 }
 
 /// The last line of the process's log.
