@@ -56,7 +56,7 @@ impl ProofStore {
         now: Timestamp,
     ) -> Result<SignedProof, ProofError> {
         let proof = self.sign(subject, conditions, run, build_output, now)?;
-        self.save(&proof, &self.files.proof(subject.0))?;
+        save(&proof, &self.files.proof(subject.0))?;
         self.prune(now);
         Ok(proof)
     }
@@ -71,7 +71,7 @@ impl ProofStore {
     ) -> Result<(), ProofError> {
         let run = (GateProof::Unproven, findings);
         let proof = self.sign(subject, conditions, run, BuildOutput::Main, now)?;
-        self.save(&proof, &self.files.proof_of_baseline(subject.0))
+        save(&proof, &self.files.proof_of_baseline(subject.0))
     }
 
     fn sign(
@@ -108,13 +108,8 @@ impl ProofStore {
         let (commit, branch, audit) = (commit.to_owned(), branch.to_owned(), audit.findings);
         let record = ProofRecord { commit, branch, audit, ..proof.record };
         let proof = SignedProof::new(record, &SecretKey::open(&self.dirs)?);
-        self.save(&proof, &self.files.proof(&proof.record.commit))?;
+        save(&proof, &self.files.proof(&proof.record.commit))?;
         Ok(proof)
-    }
-
-    fn save(&self, proof: &SignedProof, path: &Path) -> Result<(), ProofError> {
-        let text = serde_json::to_string_pretty(proof).unwrap_or_default();
-        Ok(files::write_atomic(path, format!("{text}\n").as_bytes(), Access::Private)?)
     }
 
     /// The record of a commit, if it counts: signed by this user's key, for this repository and this commit.
@@ -213,6 +208,11 @@ impl ProofStore {
             }
         }
     }
+}
+
+fn save(proof: &SignedProof, path: &Path) -> Result<(), ProofError> {
+    let text = serde_json::to_string_pretty(proof).unwrap_or_default();
+    Ok(files::write_atomic(path, format!("{text}\n").as_bytes(), Access::Private)?)
 }
 
 /// A file that cannot be parsed is no record.
