@@ -397,8 +397,9 @@ fn activity(record: &AgentRecord, seen: Option<AgentState>) -> (StatusCategory, 
     let phase = record.phase.as_deref().filter(|phase| !phase.trim().is_empty());
     match (phase.map(|phase| (phase, AgentState::find(phase))), seen) {
         (Some((phase, None)), _) => (category, phase),
-        (Some((_, Some(_))) | None, Some(state)) => (state.category(), state.word()),
-        (Some((_, Some(state))), None) => (state.category(), state.word()),
+        (Some((_, Some(_))) | None, Some(state)) | (Some((_, Some(state))), None) => {
+            (state.category(), state.word())
+        }
         (None, None) => (category, &record.status),
     }
 }

@@ -112,11 +112,11 @@ fn show(
     let on_message = move |stored: &StoredMessage| proofs.on_message(stored);
     let on_lost = move |reason| reviver.on_lost(reason);
     source::follow(remote, sender.clone(), on_message, on_lost).map_err(cannot_start)?;
-    let (dirs, updated) = (context.dirs.clone(), sender.clone());
-    let _watcher = session.and_then(|session| members::watch(session, &dirs, updated.clone()));
-    let (session, asker) = (session.cloned(), client.clone());
+    let (dirs, feed) = (context.dirs.clone(), sender.clone());
+    let _watcher = session.and_then(|session| members::watch(session, &dirs, feed.clone()));
+    let (session, own_client) = (session.cloned(), client.clone());
     requests::serve(
-        RequestContext { session, dirs, client: asker, program, updates: updated, answers },
+        RequestContext { session, dirs, client: own_client, program, updates: feed, answers },
         asked,
     )
     .map_err(cannot_start)?;

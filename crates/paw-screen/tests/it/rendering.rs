@@ -5,7 +5,7 @@ use paw_screen::dashboard::{DashboardHost, DashboardOptions, DashboardUpdate};
 use paw_view::ViewEvent;
 
 use crate::sample;
-use crate::test_dashboard::{TestDashboard, now};
+use crate::test_dashboard::TestDashboard;
 
 #[test]
 fn dashboard_at_60x12() {

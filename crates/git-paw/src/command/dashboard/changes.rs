@@ -112,7 +112,7 @@ mod tests {
         let sandbox = Sandbox::new();
         let repo = sandbox.repo("app");
         repo.git(["switch", "--quiet", "--create", "feat/x"]);
-        let long = (0..MOST_LINES + 10).map(|line| format!("line {line}\n")).collect::<String>();
+        let long = "line\n".repeat(MOST_LINES + 10);
         repo.write("long.txt", &long);
         repo.write("README.md", "--- not a name\n");
         let diff = WorkDiff::take(&Repo::discover(&repo.root).unwrap(), &repo.root).unwrap();

@@ -173,10 +173,9 @@ fn range(column: Column, longest: &Longest) -> (usize, usize) {
     match column {
         Column::Agent => ((longest.agent + 2).min(14), (longest.agent + 2).min(30)),
         Column::State => (longest.state.clamp(5, 14), longest.state.clamp(5, 16)),
-        Column::Age => (6, 6),
         Column::Files => (5, 5),
         Column::Usage if longest.usage == 0 => (0, 0),
-        Column::Usage => (6, 6),
+        Column::Age | Column::Usage => (6, 6),
         Column::Cli if longest.cli == 0 => (0, 0),
         Column::Cli => (longest.cli.clamp(3, 6), longest.cli.clamp(3, 12)),
         Column::Branch if longest.branch == 0 => (0, 0),

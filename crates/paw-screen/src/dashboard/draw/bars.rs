@@ -215,18 +215,16 @@ pub(super) fn reply(state: &DashboardState, area: Rect, buffer: &mut Buffer) -> 
         let cut = index + 1 == shown && shown < lines.len();
         pen.put(&if cut { format!("{line} …") } else { line.clone() }, Style::new());
     }
-    match input {
-        Some(input) => typed(theme.prompt(), input, line, state, buffer),
-        None => {
-            let mut pen = Pen::new(buffer, line);
-            pen.skip(2);
-            pen.put("y", theme.attention());
-            pen.put(" yes   ", Theme::dim());
-            pen.put("Esc", theme.attention());
-            pen.put(" no", Theme::dim());
-            None
-        }
+    if let Some(input) = input {
+        return typed(theme.prompt(), input, line, state, buffer);
     }
+    let mut pen = Pen::new(buffer, line);
+    pen.skip(2);
+    pen.put("y", theme.attention());
+    pen.put(" yes   ", Theme::dim());
+    pen.put("Esc", theme.attention());
+    pen.put(" no", Theme::dim());
+    None
 }
 
 fn typed(
