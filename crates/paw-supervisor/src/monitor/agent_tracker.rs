@@ -29,16 +29,28 @@ pub(super) struct AgentTracker {
     away: Option<(Timestamp, Timestamp)>,
     /// Whether the CLI has drawn anything. Until then the pane shows what was there before.
     drawn: bool,
-    /// The last rows of its narrow screen, and what the screen showed in a wide window.
-    wide: Option<(String, Option<ScreenReading>)>,
+    /// What its screen showed in a wide window.
+    wide: Option<WideReading>,
     /// The last capture may show a prompt that was wrapped or cut.
     cut: bool,
+}
+
+/// A screen that was read in a wide window.
+#[derive(Debug, Clone)]
+struct WideReading {
+    /// The last rows of the narrow screen.
+    rows: String,
+    /// `None` if no prompt appeared there.
+    reading: Option<ScreenReading>,
+    at: Timestamp,
 }
 
 /// This many rows at the end of a screen tell prompts apart.
 const PROMPT_ROWS: usize = 12;
 /// How long a screen has to be unchanged before it is read in a wide window.
 const STILL: SignedDuration = SignedDuration::from_secs(1);
+/// A CLI on a busy machine may not draw its prompt again in time; then it is read in a wide window again after this time.
+const READ_AGAIN: SignedDuration = SignedDuration::from_secs(15);
 
 /// What a new pane runs for a moment before its shell starts: tmux itself.
 const NOT_YET: &str = "tmux";
@@ -86,18 +98,23 @@ impl AgentTracker {
 
     /// Whether its screen should be read in a wide window: it may show a prompt that was cut, and was not read there before.
     pub(super) fn wants_wide(&self, now: Timestamp) -> bool {
-        self.cut && self.wide.is_none() && now.duration_since(self.progress) >= STILL
+        let is_read = self
+            .wide
+            .as_ref()
+            .is_some_and(|wide| wide.reading.is_some() || now.duration_since(wide.at) < READ_AGAIN);
+        self.cut && !is_read && now.duration_since(self.progress) >= STILL
     }
 
     /// Takes what its screen, as last captured, shows in a wide window.
     pub(super) fn see_wide(&mut self, look: &PaneSnapshot, reading: Option<ScreenReading>, now: Timestamp) {
-        self.wide = Some((look.screen.tail(PROMPT_ROWS), reading));
+        self.wide = Some(WideReading { rows: look.screen.tail(PROMPT_ROWS), reading, at: now });
         self.see(look, now);
     }
 
     /// Whether the last capture is too old to decide whether the CLI exited, or shows a prompt that has to be read again.
     pub(super) fn is_unsure(&self) -> bool {
-        let is_unread = self.cut && self.wide.is_none() && !self.has_answering_hook();
+        let is_read = self.wide.as_ref().is_some_and(|wide| wide.reading.is_some());
+        let is_unread = self.cut && !is_read && !self.has_answering_hook();
         is_unread || self.away.is_some_and(|(first, last)| last.duration_since(first) < UNSURE)
     }
 
@@ -196,9 +213,9 @@ impl AgentTracker {
         let cli = cli::descriptor(&self.cli);
         let reading = look.read(cli);
         self.cut = may_be_cut(cli, &look.screen, &reading);
-        self.wide.take_if(|(rows, _)| *rows != look.screen.tail(PROMPT_ROWS));
-        if let Some((_, Some(wide))) = &self.wide {
-            return wide.clone();
+        self.wide.take_if(|wide| wide.rows != look.screen.tail(PROMPT_ROWS));
+        if let Some(wide) = self.wide.as_ref().and_then(|wide| wide.reading.clone()) {
+            return wide;
         }
         if reading.state != AgentActivity::Exited {
             self.drawn |= look.program != NOT_YET && !look.screen.letters().is_empty();
@@ -305,6 +322,19 @@ mod tests {
 
     fn state(agent: &mut AgentTracker, second: i64) -> &'static str {
         agent.conclude(at(second)).0.state.name()
+    }
+
+    #[test]
+    fn a_cut_prompt_that_did_not_appear_in_a_wide_window_is_read_there_again() {
+        let cut = "  Would you like to run the following\n  command?\n\n  $ cargo test\n\n\u{203a} 1. Yes, proceed (y)\n  \
+                   2. Yes, and don't ask again for\n     commands that start with `cargo\n     test` (p)\n\u{2193}\n  \
+                   Press enter to confirm or esc to\n  cancel";
+        let mut agent = AgentTracker::new("codex", at(0));
+        agent.see(&look("codex", cut), at(1));
+        assert!(agent.wants_wide(at(3)));
+        agent.see_wide(&look("codex", cut), None, at(3));
+        assert!(!agent.wants_wide(at(10)), "each attempt redraws the CLI");
+        assert!(agent.wants_wide(at(18)));
     }
 
     #[test]
