@@ -139,7 +139,7 @@ impl Attention {
                 self.view.apply(ViewEvent::Observed { agent, seen });
                 None
             }
-            AttentionEvent::Stalled { agent, reason } => Some(Notice::stuck(agent, reason)),
+            AttentionEvent::Stalled { agent, reason } => Some(Notice::stuck(agent, &reason)),
             AttentionEvent::Message(event) => {
                 let news = match &*event {
                     ViewEvent::Message(stored) => Notice::of_message(stored),

@@ -20,7 +20,7 @@ use crate::pane_services::PaneServices;
 /// How often to check that the session is still running.
 const CHECK: Duration = Duration::from_secs(10);
 /// A session that is not found for this long has ended. At its start it takes a while to appear.
-const GONE: Duration = Duration::from_secs(60);
+const GONE: Duration = Duration::from_mins(1);
 /// How long to wait for the lock: another command may hold it for a moment to look whether the process is running.
 const LOCK: Duration = Duration::from_secs(2);
 

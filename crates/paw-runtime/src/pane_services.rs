@@ -79,7 +79,7 @@ fn start_monitor(
     };
     Monitor::start(monitored, move |event| {
         let event = match event {
-            MonitorEvent::Publish(message) => return publish(message),
+            MonitorEvent::Publish(message) => return publish(*message),
             MonitorEvent::Observed { agent, seen } => AttentionEvent::Observed { agent, seen },
             MonitorEvent::Stalled { agent, reason } => AttentionEvent::Stalled { agent, reason },
         };

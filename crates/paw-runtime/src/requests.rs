@@ -98,7 +98,9 @@ impl RequestedRuns {
     /// Stops all runs. The threads that are returned end with them, once their callers are disconnected.
     pub(super) fn stop(&self) -> Vec<JoinHandle<()>> {
         let active = std::mem::take(&mut *self.active());
-        active.values().for_each(|(stopper, _)| stopper.stop());
+        for (stopper, _) in active.values() {
+            stopper.stop();
+        }
         active.into_values().map(|(_, thread)| thread).collect()
     }
 

@@ -59,7 +59,7 @@ impl std::fmt::Debug for SessionProcess {
 
 impl SessionProcess {
     /// Starts the broker and watches the session's agents; without a session, all worktrees of the repository.
-    pub fn start(settings: SessionSettings) -> Result<Self, PawError> {
+    pub fn start(settings: &SessionSettings) -> Result<Self, PawError> {
         let SessionSettings { repo, mut config, dirs, .. } = settings.clone();
         let receipts = Receipts::at(dirs.sessions_dir());
         let receipt = receipts.find_for_repo(&repo.root)?;
@@ -113,7 +113,7 @@ impl SessionProcess {
         let learning = start_learning(&repo, &config, &broker);
         // A broker that was started by hand leaves the panes to the session's own process.
         let own = receipt.as_ref().filter(|receipt| receipt.has_broker());
-        let panes = own.map(|receipt| PaneServices::start(&settings, receipt, Some(&bus)));
+        let panes = own.map(|receipt| PaneServices::start(settings, receipt, Some(&bus)));
         if let Some(events) = panes.as_ref().and_then(PaneServices::events) {
             tasks.push(broker.runtime().spawn(report_messages(Arc::clone(&bus), events)));
         }

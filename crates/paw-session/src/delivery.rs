@@ -85,20 +85,17 @@ impl Deliveries {
         for (mark, pane) in due {
             let Some(one) = self.active.get_mut(&mark) else { continue };
             let look = pane.and_then(|pane| Some((pane, looks.get(pane)?)));
-            match look {
-                Some((pane, look)) => {
-                    let step = one.step(look, now);
-                    changes.extend(one.change(step, now).map(|change| (one.prompt.clone(), change)));
-                    acting.push((mark, pane, look, step));
-                }
-                None => {
-                    one.due = now + GONE;
-                    let change = one.report(Some("its pane is gone".to_owned()));
-                    changes.extend(change.map(|change| (one.prompt.clone(), change)));
-                }
+            if let Some((pane, look)) = look {
+                let step = one.step(look, now);
+                changes.extend(one.change(step, now).map(|change| (one.prompt.clone(), change)));
+                acting.push((mark, pane, look, step));
+            } else {
+                one.due = now + GONE;
+                let change = one.report(Some("its pane is gone".to_owned()));
+                changes.extend(change.map(|change| (one.prompt.clone(), change)));
             }
         }
-        let still_wanted = self.record(changes)?;
+        let still_wanted = self.record(&changes)?;
         for (mark, pane, look, step) in acting {
             let Some(one) = self.active.get_mut(&mark).filter(|_| still_wanted(&mark)) else { continue };
             if let Err(error) = deliver::send(&tmux, pane, &mut one.machine, step, look, now) {
@@ -141,7 +138,7 @@ impl Deliveries {
     /// Stores the changes. Returns which prompts are still pending: another command may have replaced one.
     fn record(
         &self,
-        changes: Vec<(PendingPrompt, PromptChange)>,
+        changes: &[(PendingPrompt, PromptChange)],
     ) -> Result<impl Fn(&str) -> bool + use<>, PawError> {
         let mut replaced = Vec::new();
         if !changes.is_empty() {

@@ -18,7 +18,7 @@ use crate::context::Context;
 pub(crate) struct ServeArgs {}
 
 pub(crate) fn run(context: &Context) -> Result<(), PawError> {
-    let session = SessionProcess::start(context.session_settings()?)?;
+    let session = SessionProcess::start(&context.session_settings()?)?;
     let watched = plural(session.watched(), "worktree");
     context.output.note(&format!("broker at {}, watching {watched} (Ctrl+C to stop)", session.url()));
     session.runtime().block_on(session.ended());

@@ -47,7 +47,7 @@ fn serve(context: &Context) -> Result<Box<dyn FnOnce()>, PawError> {
             ending();
         }));
     }
-    let session = SessionProcess::start(settings)?;
+    let session = SessionProcess::start(&settings)?;
     tracing::info!(target: "paw::session", "started as process {pid}, broker at {}", session.url());
     Ok(Box::new(move || {
         session.runtime().block_on(session.ended());

@@ -9,7 +9,7 @@ use paw_agent::deliver::{DeliveryError, DeliveryOptions, deliver};
 use paw_agent::state::AgentActivity;
 use paw_broker::message::FeedbackMessage;
 use paw_core::config::{PawConfig, TellMode};
-use paw_core::{AgentId, ErrorCode, PawError, Receipt};
+use paw_core::{AgentId, AgentReceipt, ErrorCode, PawError, Receipt};
 use paw_host::clock::{self, Stopwatch};
 use paw_session::lifecycle::Session;
 use paw_supervisor::sweep::{self, AgentSnapshot};
@@ -107,7 +107,7 @@ fn tell(
     let has_broker = session.receipt.has_broker();
     let mode = config.supervisor.clone().unwrap_or_default().tell.mode;
     let is_idle = agent.known.state == AgentActivity::Idle;
-    let is_briefed = find_pending_prompt(&session.receipt, &agent.id).is_none();
+    let is_briefed = find_unprompted(&session.receipt, &agent.id).is_none();
     let typed = match mode {
         _ if args.now || args.inbox => args.now,
         TellMode::SendKeys => true,
@@ -147,11 +147,12 @@ fn wait_for_first_prompt(session: &Session, agent: &AgentId) -> Result<(), PawEr
     let watch = Stopwatch::start();
     let reason = loop {
         let Some(receipt) = session.receipts.load(&session.receipt.session_name)? else { return Ok(()) };
-        match find_pending_prompt(&receipt, agent) {
-            None => return Ok(()),
-            Some(None) if !watch.remaining(READY).is_zero() => thread::sleep(POLL),
-            Some(reason) => break reason,
+        let Some(unprompted) = find_unprompted(&receipt, agent) else { return Ok(()) };
+        let reason = unprompted.boot_prompt_problem.clone();
+        if reason.is_some() || watch.remaining(READY).is_zero() {
+            break reason;
         }
+        thread::sleep(POLL);
     };
     let problem = format!("{agent} has not received its first prompt yet");
     let error = PawError::new(ErrorCode::FailedPrecondition, problem);
@@ -162,11 +163,10 @@ fn wait_for_first_prompt(session: &Session, agent: &AgentId) -> Result<(), PawEr
     Err(error.hint("use --inbox to send a message"))
 }
 
-/// Why the agent's first prompt is not delivered yet, if it is pending.
-fn find_pending_prompt(receipt: &Receipt, agent: &AgentId) -> Option<Option<String>> {
+/// The agent, if its first prompt is not delivered yet.
+fn find_unprompted<'a>(receipt: &'a Receipt, agent: &AgentId) -> Option<&'a AgentReceipt> {
     let at = receipt.agent_ids().iter().position(|id| id == agent)?;
-    let agent = &receipt.worktrees[at];
-    agent.pending_boot_prompt.as_ref().map(|_| agent.boot_prompt_problem.clone())
+    receipt.worktrees.get(at).filter(|agent| agent.pending_boot_prompt.is_some())
 }
 
 fn no_inbox() -> PawError {

@@ -184,7 +184,7 @@ fn draw(lines: &[String], column: usize, width: usize) -> io::Result<()> {
     queue!(stderr, cursor::MoveToColumn(0), terminal::Clear(ClearType::FromCursorDown))?;
     let shown: Vec<_> = lines.iter().map(|line| text::truncate(line, width.saturating_sub(1))).collect();
     stderr.write_all(shown.join("\r\n").as_bytes())?;
-    if let Some(above @ 1..) = u16::try_from(shown.len().saturating_sub(1)).ok() {
+    if let Ok(above @ 1..) = u16::try_from(shown.len().saturating_sub(1)) {
         queue!(stderr, cursor::MoveUp(above))?;
     }
     queue!(stderr, cursor::MoveToColumn(u16::try_from(column).unwrap_or(u16::MAX)))?;

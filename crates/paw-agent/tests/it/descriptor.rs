@@ -51,7 +51,7 @@ static HOOKS: Hooks = Hooks {
     shorten: |record| json!({"run": record["run"]}),
     allow: Some(|| json!({"fly": true})),
     refuse: None,
-    tokens: None,
+    usage: None,
     command_directory: None,
 };
 

@@ -121,7 +121,7 @@ impl ProofCheckout {
     pub(super) fn remove(context: &ProjectContext) {
         let place = place_of(context);
         if place.exists()
-            && let Err(error) = discard(&context.data.proofs(), vec![place], |_| true)
+            && let Err(error) = discard(&context.data.proofs(), &[place], |_| true)
         {
             tracing::warn!(target: "paw::autopilot", "{error}");
         }
@@ -167,7 +167,7 @@ fn claim(all: &Path, place: &Path, worktree: &Path) -> Result<(), FileError> {
 fn prune(all: &Path, own: &Path) -> Result<(), FileError> {
     files::create_private_dir(all)?;
     let places = fs::read_dir(all).into_iter().flatten().flatten().map(|entry| entry.path());
-    discard(all, places.collect(), |place| place == own || !has_owner(place))
+    discard(all, &places.collect::<Vec<_>>(), |place| place == own || !has_owner(place))
 }
 
 fn has_owner(place: &Path) -> bool {
@@ -176,7 +176,7 @@ fn has_owner(place: &Path) -> bool {
 }
 
 /// Removes those of the checkouts that are `unused`. They are moved away under the lock, so that nobody sees half of one.
-fn discard(all: &Path, places: Vec<PathBuf>, unused: impl Fn(&Path) -> bool) -> Result<(), FileError> {
+fn discard(all: &Path, places: &[PathBuf], unused: impl Fn(&Path) -> bool) -> Result<(), FileError> {
     let trash = tempfile::tempdir_in(all).map_err(FileError::when("create a directory in", all))?;
     let lock = Lock::wait(&lock_of(all))?;
     for (number, place) in places.iter().enumerate() {

@@ -75,8 +75,8 @@ impl Notice {
         Self { kind, agent, text: text::line(&text::truncate_chars(line.trim(), LONGEST)).into_owned() }
     }
 
-    pub(super) fn stuck(agent: AgentId, reason: String) -> Self {
-        Self::new(NoticeKind::Stuck, agent, &reason)
+    pub(super) fn stuck(agent: AgentId, reason: &str) -> Self {
+        Self::new(NoticeKind::Stuck, agent, reason)
     }
 
     /// What a new message reports.

@@ -76,10 +76,8 @@ fn place(target: &str, wanted: bool, batch: &mut Batch) {
         "set-option -u -t '{target}' status-right ; set-option -u -t '{target}' status-right-length ; \
          set-option -u -t '{target}' {PLACED}"
     );
-    let (condition, yes, no) = match wanted {
-        true => (is_placed, "", set),
-        false => (format!("#{{{PLACED}}}"), unset.as_str(), String::new()),
-    };
+    let (condition, yes, no) =
+        if wanted { (is_placed, "", set) } else { (format!("#{{{PLACED}}}"), unset.as_str(), String::new()) };
     batch.push(TmuxCommand::new("if-shell").args(["-F", "-t", target, &condition, yes, &no]));
 }
 

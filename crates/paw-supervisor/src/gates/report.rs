@@ -69,8 +69,8 @@ impl GateReport {
             GateProof::Verified => {
                 let mut message = VerifiedMessage::new(agent, me);
                 let gates: Vec<_> = self.findings.iter().map(|finding| finding.gate.as_str()).collect();
-                let requested = requester.map(|by| format!(", requested by {by}")).unwrap_or_default();
-                message.message = Some(format!("passed: {}{requested}", gates.join(", ")));
+                let by = requester.map(|by| format!(", requested by {by}")).unwrap_or_default();
+                message.message = Some(format!("passed: {}{by}", gates.join(", ")));
                 message.commit = Some(self.commit.clone());
                 Some(message.into())
             }

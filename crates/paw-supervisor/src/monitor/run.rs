@@ -40,11 +40,17 @@ pub struct MonitorSettings {
 #[derive(Debug, Clone, PartialEq)]
 pub enum MonitorEvent {
     /// A message for the session's broker.
-    Publish(Message),
+    Publish(Box<Message>),
     /// An agent's state, or what it waits for, changed.
     Observed { agent: AgentId, seen: Observation },
     /// An agent makes no progress.
     Stalled { agent: AgentId, reason: String },
+}
+
+impl From<Message> for MonitorEvent {
+    fn from(message: Message) -> Self {
+        Self::Publish(Box::new(message))
+    }
 }
 
 enum Wake {

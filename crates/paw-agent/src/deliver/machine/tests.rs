@@ -53,7 +53,8 @@ impl ModelCli {
 
     fn look(&self) -> PaneSnapshot {
         let rule = "─".repeat(60);
-        let sent: String = self.submitted.iter().map(|text| format!("> {text}\n\n")).collect();
+        let sent: Vec<String> = self.submitted.iter().map(|text| format!("> {text}\n\n")).collect();
+        let sent = sent.concat();
         let (program, screen) = match self.mode {
             Mode::Shell => ("bash", "user@host:~/app$ ".to_owned()),
             Mode::Banner => ("claude", " ▐▛███▜▌   Claude Code v2.1.197\n".to_owned()),
@@ -201,10 +202,9 @@ impl World {
         match event {
             // A dialog before the start appears only until the CLI is ready.
             Event::Become(mode) if self.cli.mode == Mode::Shell || self.cli.mode == Mode::Banner => {
-                self.cli.restart(mode)
+                self.cli.restart(mode);
             }
             Event::Become(Mode::Idle) if self.cli.mode == Mode::Trust => self.cli.mode = Mode::Idle,
-            Event::Become(_) => {}
             Event::Exit => {
                 self.cli.restart(Mode::Shell);
                 (0..40).for_each(|_| self.tick());
@@ -219,9 +219,9 @@ impl World {
                 self.cli.typed.push_str(" and more");
             }
             Event::UserClears if self.cli.mode == Mode::Idle && self.cli.pasting.is_none() => {
-                self.cli.typed.clear()
+                self.cli.typed.clear();
             }
-            Event::UserTask | Event::UserTypes | Event::UserClears => {}
+            Event::Become(_) | Event::UserTask | Event::UserTypes | Event::UserClears => {}
             Event::SlowEcho(ticks) => self.cli.echo = ticks,
             Event::IgnoreEnters(count) => self.cli.deaf = count,
             Event::Kill { before_key: true } => self.killed_before_key = true,

@@ -150,6 +150,8 @@ fn digest(value: &impl Hash) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use paw_host::files::{Access, write_atomic};
+
     use super::*;
 
     #[test]
@@ -157,7 +159,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("exclude");
         let seen = |text: &str| {
-            fs::write(&file, text).unwrap();
+            write_atomic(&file, text.as_bytes(), Access::Usual).unwrap();
             let mut found = BTreeMap::new();
             add_file(&mut found, "exclude".to_owned(), &file);
             found

@@ -89,18 +89,18 @@ impl MonitorState {
             for note in agent.reader.read_new().unwrap_or_default() {
                 has_notes = true;
                 let published = agent.apply_note(&note, id, &self.settings, now);
-                outgoing.extend(published.into_iter().map(MonitorEvent::Publish));
+                outgoing.extend(published.into_iter().map(MonitorEvent::from));
                 let Some(open) = agent.tracker.apply(&note) else { continue };
                 let what = verdict::describe(&open.ask);
                 // An old request has been answered by now.
                 let fresh = now.duration_since(note.at).as_secs() < 10;
                 if answers && fresh && agent.prompt.is_new_request(&what) {
-                    outgoing.push(MonitorEvent::Publish(messages::question(id, &open.ask, &open.reason)));
+                    outgoing.push(messages::question(id, &open.ask, &open.reason).into());
                     agent.prompt.set_reported(&what, now);
                 }
             }
             agent.update_tokens();
-            outgoing.extend(agent.status_change(id, now).1.into_iter().map(MonitorEvent::Publish));
+            outgoing.extend(agent.status_change(id, now).1.into_iter().map(MonitorEvent::from));
             outgoing.extend(agent.observation(id, now));
         }
         outgoing.into_iter().for_each(&mut self.report);
@@ -199,7 +199,7 @@ impl MonitorState {
         }
         let observed = agent.observation(id, now);
         let stalls = self.check_stalls(tmux, id, &known, now);
-        let published = outgoing.into_iter().map(MonitorEvent::Publish);
+        let published = outgoing.into_iter().map(MonitorEvent::from);
         published.chain(observed).chain(stalls).for_each(&mut self.report);
     }
 
@@ -229,7 +229,7 @@ impl MonitorState {
                     tracing::info!(target: "paw::monitor", "{id}: {stall}");
                     outgoing.push(MonitorEvent::Stalled { agent: id.clone(), reason: stall.to_string() });
                     let message = self.supervised.then(|| messages::stalled(id, &stall));
-                    outgoing.extend(message.map(MonitorEvent::Publish));
+                    outgoing.extend(message.map(MonitorEvent::from));
                 }
                 (StallStep::Apply(Remedy::Resume), Some(pane)) => {
                     remedy::resume(tmux, pane, agent.tracker.cli());
