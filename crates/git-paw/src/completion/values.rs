@@ -51,10 +51,10 @@ impl ValueKind {
             "ID" => Self::Rescue,
             "COMMAND|CHAPTER" => Self::Chapter,
             "FILE" | "FILES" | "DIR" | "PATH" | "COMMIT|FILE" => Self::Files,
-            "ANSWER" | "COMMAND" | "COMMIT" | "ERRORS" | "GATE" | "KEY" | "LIMIT" | "LINES" | "MESSAGE"
-            | "N" | "NAME" | "NEEDS" | "OPTIONS" | "PHASE" | "PRIORITY" | "QUESTION" | "RE" | "RUNNER"
-            | "SCOPE" | "SECONDS" | "SINCE" | "STATUS" | "SUMMARY" | "TAG" | "TEXT" | "TIME" | "TIMES"
-            | "TITLE" | "TTL" | "WHAT" | "auto|RUNNER" => Self::Text,
+            "ANSWER" | "COMMAND" | "COMMIT" | "ERRORS" | "GATE" | "ITEM" | "ITEM=REASON" | "KEY"
+            | "LIMIT" | "LINES" | "MESSAGE" | "N" | "NAME" | "NEEDS" | "OPTIONS" | "PHASE" | "PRIORITY"
+            | "QUESTION" | "RE" | "RUNNER" | "SCOPE" | "SECONDS" | "SINCE" | "STATUS" | "SUMMARY" | "TAG"
+            | "TEXT" | "TIME" | "TIMES" | "TITLE" | "TTL" | "WHAT" | "auto|RUNNER" => Self::Text,
             _ => return None,
         })
     }

@@ -58,10 +58,13 @@ fn lines(replaced: &[(usize, &str)]) -> String {
     (1..=20).map(line).collect()
 }
 
+/// Replaces the file in one step, because a snapshot may be taken at any moment.
 fn write(dir: &Path, path: &str, text: &str) {
     let path = dir.join(path);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(path, text).unwrap();
+    let whole = tempfile::NamedTempFile::new_in(dir.parent().unwrap()).unwrap();
+    std::fs::write(whole.path(), text).unwrap();
+    whole.persist(path).unwrap();
 }
 
 fn commit_all(dir: &Path, message: &str) -> String {

@@ -57,7 +57,7 @@ fn every_message_type_displays_as_one_line() {
     [feat-auth] status: working (2 files modified)
     [feat-auth] status: working (0 files modified)
     [feat-auth] status: working (0 files modified)
-    [feat-auth] verified by supervisor — all gates passed
+    [feat-auth] verified by hand, by supervisor — all gates passed
     [feat-auth] verify-now
     ");
 }

@@ -73,15 +73,36 @@ fn common_dir_of(entry: &Path) -> Option<PathBuf> {
     git_dir.join(std::ffi::OsStr::from_bytes(&common)).canonicalize().ok()
 }
 
-/// Whether no setting moves the worktree or makes the repository bare, and no other file could contain one.
+/// Whether no setting moves the worktree or makes the repository bare, no other file could contain one, and git accepts every
+/// line.
 fn is_usual_config(config: &Path) -> bool {
     let Ok(text) = fs::read(config) else { return false };
-    let text = String::from_utf8_lossy(&text).to_lowercase();
-    let is_harmless = |line: &str| match line.trim().split_once('=') {
-        Some((key, value)) if key.trim() == "bare" => value.trim() == "false",
-        _ => !line.contains("worktree") && !line.contains("bare") && !line.contains("include"),
+    String::from_utf8_lossy(&text).to_lowercase().lines().all(|line| is_usual_line(line.trim()))
+}
+
+fn is_usual_line(line: &str) -> bool {
+    let is_word = |text: &str| {
+        text.starts_with(|c: char| c.is_ascii_alphabetic())
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
     };
-    text.lines().all(is_harmless)
+    let is_plain = |text: &str| !text.contains(['"', '\\']);
+    if line.is_empty() || line.starts_with(['#', ';']) {
+        return true;
+    }
+    if ["worktree", "include", "extensions"].iter().any(|word| line.contains(word)) {
+        return false;
+    }
+    if let Some(section) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+        let (name, subsection) = section.split_once(' ').unwrap_or((section, "\"\""));
+        let subsection = subsection.trim().strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        return is_word(name) && subsection.is_some_and(is_plain);
+    }
+    match line.split_once('=').map(|(key, value)| (key.trim(), value.trim())) {
+        Some(("bare", value)) => value == "false",
+        Some(("repositoryformatversion", value)) => matches!(value, "0" | "1"),
+        Some((key, value)) => is_word(key) && is_plain(value),
+        None => false,
+    }
 }
 
 #[cfg(test)]
@@ -97,12 +118,21 @@ mod tests {
             is_usual_config(&config)
         };
         assert!(usual("[core]\n\trepositoryformatversion = 0\n\tbare = false\n"));
+        assert!(usual(
+            "# mine\n[remote \"origin\"]\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n\n[user]\nemail = a@b\n"
+        ));
         for text in [
             "[core]\n\tbare = true",
             "[core] bare",
             "[Core]\nWorkTree = ..",
             "[include]\npath = x",
             "[core] bare = false",
+            "[core\n",
+            "[core]\nname = \"a",
+            "[core]\nrepositoryformatversion = 2",
+            "[extensions]\nobjectformat = sha256",
+            "[a] ]",
+            "= x",
         ] {
             assert!(!usual(text), "{text}");
         }

@@ -92,7 +92,9 @@ fn dashboard_has_two_columns_in_a_large_pane_and_follows_a_resize() {
     let pane = Pane::open(("200", "50"), "");
     // The footer is drawn last.
     pane.wait_for("5 agents:");
-    let screen = pane.wait_for("messages 10");
+    pane.wait_for("messages 10");
+    // The pane of the selected agent is read when the dashboard is shown.
+    let screen = pane.wait_for("pane of feat-auth");
     let line = screen.lines().find(|line| line.contains("agents 5")).unwrap();
     assert!(line.contains("│─ pane of feat-auth"), "{screen}");
     assert!(screen.contains("fix-checkout-rounding") && screen.contains("1h02m"), "{screen}");

@@ -251,8 +251,8 @@ fn setup_script_environment() {
         assert_eq!(value("WORKTREE_BRANCH"), Some("feature/auth"));
         assert!(!lines.join("\n").contains("secret"), "{lines:?}");
         let known = ["PATH", "HOME", "LANG", "SHELL", "TERM", "TMPDIR", "WORKTREE_PATH", "WORKTREE_BRANCH"];
-        // Added by the shell, and the variable that identifies the process tree on timeout.
-        let added = ["PWD", "OLDPWD", "SHLVL", "_", "GIT_PAW_PROCESS_TREE"];
+        // Added by the shell, and the variables that mark a run and its process tree.
+        let added = ["PWD", "OLDPWD", "SHLVL", "_", "GIT_PAW_RUN", "GIT_PAW_PROCESS_TREE"];
         let names = lines.iter().filter_map(|line| line.split_once('=')).map(|(name, _)| name);
         let unexpected: Vec<_> =
             names.filter(|name| !known.contains(name) && !added.contains(name)).collect();

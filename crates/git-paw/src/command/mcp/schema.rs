@@ -31,7 +31,7 @@ pub(super) fn names(schema: &Map<String, Value>) -> Vec<String> {
     properties.into_iter().flat_map(Map::keys).cloned().collect()
 }
 
-/// Removes "or null", which `required` already expresses, and number formats, which some APIs reject.
+/// Removes "or null", which `required` already expresses, and number formats and described words, which some APIs reject.
 fn simplified(schema: Value) -> Value {
     match schema {
         Value::Object(mut object) => {
@@ -56,6 +56,11 @@ fn simplified(schema: Value) -> Value {
                     }
                 }
             }
+            if let Some(words) = object.get("oneOf").and_then(words) {
+                object.remove("oneOf");
+                object.insert("type".into(), "string".into());
+                object.insert("enum".into(), words.into());
+            }
             if object.get("default").is_some_and(Value::is_null) {
                 object.remove("default");
             }
@@ -65,6 +70,17 @@ fn simplified(schema: Value) -> Value {
         Value::Array(all) => all.into_iter().map(simplified).collect(),
         other => other,
     }
+}
+
+/// The words of a choice whose variants are described one by one, which some APIs reject.
+fn words(choices: &Value) -> Option<Vec<Value>> {
+    let of = |choice: &Value| match (choice.get("const"), choice.get("enum")) {
+        (Some(word), _) => Some(vec![word.clone()]),
+        (None, Some(Value::Array(words))) => Some(words.clone()),
+        _ => None,
+    };
+    let words: Option<Vec<Vec<Value>>> = choices.as_array()?.iter().map(of).collect();
+    words.map(|words| words.concat())
 }
 
 #[cfg(test)]

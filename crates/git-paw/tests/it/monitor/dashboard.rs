@@ -3,6 +3,7 @@
 use std::fs;
 
 use paw_testkit::wait_until;
+use serde_json::json;
 
 use super::World;
 use crate::paw::document;
@@ -69,7 +70,7 @@ fn approve_and_deny_in_the_dashboard_act_on_the_prompt_and_close_it_everywhere()
     dashboard.press(&["a"]);
     wait_until("the agent continues", || world.has_event("allowed make deploy").then_some(()));
     dashboard.wait_until_gone("needs approval");
-    assert!(!world.paw(&["status"]).stdout.contains("needs approval"));
+    wait_until("status agrees", || (!world.paw(&["status"]).stdout.contains("needs approval")).then_some(()));
     assert!(!world.paw(&["inbox"]).stdout.contains("make deploy"));
     assert!(!world.paw(&["sweep", "inbox"]).stdout.contains("make deploy"));
 
@@ -94,7 +95,8 @@ fn approve_and_deny_in_the_dashboard_act_on_the_prompt_and_close_it_everywhere()
 fn the_dashboard_goes_to_agents_shows_their_work_and_runs_commands() {
     let dashboard = Dashboard::open("");
     let world = &dashboard.world;
-    wait_until("the agent got its first prompt", || (!world.agent.prompts().is_empty()).then_some(()));
+    let prompt = || document(&world.paw(&["status", "--json"]))["worktrees"][0]["prompt"].clone();
+    wait_until("the agent got its first prompt", || (prompt() == json!("delivered")).then_some(()));
     dashboard.wait_for("idle");
     fs::write(world.worktree().join("plan.txt"), "first\nsecond\n").unwrap();
     dashboard.press(&["c"]);

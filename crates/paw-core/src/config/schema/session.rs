@@ -69,9 +69,9 @@ section! {
         default bell: bool = true,
         /// show a desktop notification, with notify-send or osascript
         default desktop: bool = false,
-        /// shell command to run, with the event in PAW_EVENT, PAW_AGENT and PAW_TEXT; only in your own configuration
-        optional command: String = "echo \"$PAW_AGENT: $PAW_TEXT\" >> ~/paw-events",
-        /// show what needs you in the status line of the tmux session; elsewhere, place #{@paw_status}
+        /// shell command, gets PAW_EVENT, PAW_AGENT and PAW_TEXT; only in your own file
+        optional command: String = "~/bin/paw-event",
+        /// show what needs you in the tmux status line; elsewhere, place #{@paw_status}
         default status_line: bool = true,
     }
 }
