@@ -175,7 +175,7 @@ fn has_owner(place: &Path) -> bool {
     owner.is_ok_and(|owner| Path::new(&owner).exists())
 }
 
-/// Removes those of the checkouts that are `unused`. They are moved away under the lock, so that nobody sees half of one.
+/// Removes the checkouts for which `unused` returns true. Moves them away under the lock, so that no run sees a partial one.
 fn discard(all: &Path, places: &[PathBuf], unused: impl Fn(&Path) -> bool) -> Result<(), FileError> {
     let trash = tempfile::tempdir_in(all).map_err(FileError::when("create a directory in", all))?;
     let lock = Lock::wait(&lock_of(all))?;
