@@ -66,9 +66,10 @@ enum Stage {
         before: PaneSnapshot,
         at: Duration,
     },
-    /// The input shows the text.
+    /// The screen shows the text; `in_input`: the rules read it in the input.
     Typed {
         at: Duration,
+        in_input: bool,
     },
     /// Waits until the CLI accepts the text.
     Entered {
@@ -145,7 +146,7 @@ impl DeliveryMachine {
             Stage::Waiting { not_before } => self.wait(&readiness, not_before, now),
             Stage::Interrupted(stage) => self.resume(stage, &readiness, look, now),
             Stage::Pasted { before, at } => self.check_echo(&before, at, look, settled, now),
-            Stage::Typed { at } => self.submit(at, &readiness, now),
+            Stage::Typed { at, in_input } => self.submit(at, in_input, &readiness, now),
             Stage::Entered { check, at, retry } => self.check_accepted(check, (at, retry), look, now),
             Stage::Delivered => DeliveryStep::Delivered,
         }
@@ -270,7 +271,7 @@ impl DeliveryMachine {
     fn wait(&mut self, readiness: &Readiness, not_before: Duration, now: Duration) -> DeliveryStep {
         match readiness {
             Readiness::AlreadyTyped => {
-                self.stage = Stage::Typed { at: now };
+                self.stage = Stage::Typed { at: now, in_input: true };
                 DeliveryStep::Wait
             }
             // Without rules the text may be in the input already, so it is not pasted again.
@@ -297,9 +298,9 @@ impl DeliveryMachine {
             !trace.is_empty() && look.screen.letters().contains(&trace)
         };
         match readiness {
-            Readiness::AlreadyTyped => self.stage = Stage::Typed { at: now },
+            Readiness::AlreadyTyped => self.stage = Stage::Typed { at: now, in_input: true },
             Readiness::NotYet(Obstacle::Occupied) if self.holds(&reading) => {
-                self.stage = Stage::Typed { at: now }
+                self.stage = Stage::Typed { at: now, in_input: true }
             }
             Readiness::NotYet(
                 Obstacle::Unsettled | Obstacle::Dialog(_) | Obstacle::Shell(_) | Obstacle::Dead,
@@ -334,7 +335,8 @@ impl DeliveryMachine {
         now: Duration,
     ) -> DeliveryStep {
         if self.is_shown(before, look, settled) {
-            self.stage = Stage::Typed { at: now };
+            let in_input = look.read(self.cli).typed.is_some_and(|typed| !typed.is_empty());
+            self.stage = Stage::Typed { at: now, in_input };
         } else if now.saturating_sub(at) >= self.options.echo_timeout {
             self.stage = Stage::Waiting { not_before: now + pause(self.sent.pastes, Duration::ZERO) };
         }
@@ -356,8 +358,15 @@ impl DeliveryMachine {
         now.screen != before.screen && settled >= MIN_POLL * 3 && (trace.is_empty() || !typed.is_empty())
     }
 
-    fn submit(&mut self, at: Duration, readiness: &Readiness, now: Duration) -> DeliveryStep {
+    fn submit(&mut self, at: Duration, in_input: bool, readiness: &Readiness, now: Duration) -> DeliveryStep {
+        let has_rules = self.cli.screen.is_some();
         match readiness {
+            // The input is empty again: a redraw, or a person deleted the text.
+            Readiness::NotYet(Obstacle::Unsettled) if in_input && has_rules => DeliveryStep::Wait,
+            Readiness::Ready if in_input && has_rules => {
+                self.stage = Stage::Waiting { not_before: now };
+                DeliveryStep::Wait
+            }
             Readiness::NotYet(Obstacle::Dialog(_)) => {
                 self.stage = Stage::Waiting { not_before: now };
                 DeliveryStep::Wait

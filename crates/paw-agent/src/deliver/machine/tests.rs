@@ -329,6 +329,19 @@ fn a_cli_that_restarts_before_it_accepted_the_prompt_gets_it_again() {
 }
 
 #[test]
+fn a_prompt_that_a_person_deletes_before_enter_is_typed_again() {
+    let mut world = World::new();
+    world.cli.restart(Mode::Idle);
+    while !matches!(world.machine.stage, Stage::Typed { .. }) {
+        world.tick();
+    }
+    world.cli.typed.clear();
+    run(&mut world, 10);
+    assert!(world.delivered);
+    assert_eq!(world.cli.submitted, [TEXT]);
+}
+
+#[test]
 fn a_prompt_that_is_not_accepted_is_reported_and_sent_again_later() {
     let mut world = World::new();
     world.cli.restart(Mode::Idle);
