@@ -38,7 +38,7 @@ pub use run::{
     redirect_stderr, silence_stdout,
 };
 pub use script::ScriptFile;
-pub use tree::exists;
+pub use tree::{exists, is_alive};
 
 /// The environment variable that marks the members of a process tree. [`end_marked`] searches for its value.
 pub const MARK_VARIABLE: &str = tree::Cookie::VARIABLE;

@@ -101,8 +101,9 @@ pub fn find(repo: &Repo) -> Result<ProcessState, FileError> {
     }
     let is_running = Lock::try_take(&dir.broker_lock())?.is_none();
     Ok(match (is_running, Endpoint::load(&dir)?) {
-        // Without its process, the lock is held by one that is starting, or by a command that looks for it just now.
-        (true, Some(endpoint)) if process::exists(endpoint.pid) => ProcessState::Running(endpoint),
+        // Without its process, the lock is held by one that is starting or has just been killed, or by a command that looks
+        // for it just now.
+        (true, Some(endpoint)) if process::is_alive(endpoint.pid) => ProcessState::Running(endpoint),
         (true, _) => ProcessState::Starting,
         (false, Some(endpoint)) => ProcessState::Died(endpoint),
         (false, None) => ProcessState::NotRunning,
@@ -122,19 +123,28 @@ pub fn start(
     receipt: &Receipt,
     _lock: &SessionLock,
 ) -> Result<(), ProcessStartError> {
-    if !receipt.has_broker() {
-        return if is_running_without_broker(repo)? { Ok(()) } else { spawn(repo, program) };
-    }
     let watch = Stopwatch::start();
     loop {
-        match find(repo)? {
-            ProcessState::Running(_) => return Ok(()),
-            ProcessState::Starting if !watch.remaining(START_TIMEOUT).is_zero() => {
-                std::thread::sleep(POLL_INTERVAL);
+        let is_locked = if receipt.has_broker() {
+            match find(repo)? {
+                ProcessState::Running(_) => return Ok(()),
+                ProcessState::Starting => true,
+                ProcessState::Died(_) | ProcessState::NotRunning => false,
             }
-            ProcessState::Starting => return Err(ProcessStartError::Slow),
-            ProcessState::Died(_) | ProcessState::NotRunning => return spawn(repo, program),
+        } else {
+            is_running_without_broker(repo)?
+        };
+        if !is_locked {
+            return spawn(repo, program);
         }
+        // A process that was killed holds its lock until it is gone.
+        if !receipt.has_broker() && !processes(repo).is_empty() {
+            return Ok(());
+        }
+        if watch.remaining(START_TIMEOUT).is_zero() {
+            return Err(ProcessStartError::Slow);
+        }
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
@@ -209,16 +219,21 @@ fn last_line(log: &Path) -> String {
 /// Ends the session's process and waits until it has saved its state. A broker started with `git paw serve` keeps running.
 /// Returns whether there was a process.
 pub fn end(repo: &Repo) -> bool {
+    let own = processes(repo);
+    for process in process::terminate(&own) {
+        tracing::warn!(target: "paw::session", "the session's process ({}) did not exit", process.pid);
+    }
+    !own.is_empty()
+}
+
+/// The running processes of the repository's session; one that is exiting has no command line and is left out.
+fn processes(repo: &Repo) -> Vec<process::ProcessInfo> {
     let root = repo.root.canonicalize().unwrap_or_else(|_| repo.root.clone());
     let is_it = |process: &process::ProcessInfo| {
         let command = process.command_line.rsplit(' ').next();
         process.cwd == root && (command == Some(SESSION_COMMAND) || is_old(repo, process))
     };
-    let own: Vec<_> = process::processes_in(&root).into_iter().filter(is_it).collect();
-    for process in process::terminate(&own) {
-        tracing::warn!(target: "paw::session", "the session's process ({}) did not exit", process.pid);
-    }
-    !own.is_empty()
+    process::processes_in(&root).into_iter().filter(is_it).collect()
 }
 
 /// The process of an older version: the dashboard whose id is in `endpoint.json`.

@@ -116,6 +116,11 @@ pub fn exists(pid: u32) -> bool {
     })
 }
 
+/// Whether a process is neither a zombie nor exiting. One that was killed may hold its locks for a moment longer.
+pub fn is_alive(pid: u32) -> bool {
+    exists(pid) && table::has_memory(pid)
+}
+
 /// Whether a process exists and is not a zombie.
 pub(super) fn is_running(pid: u32) -> bool {
     table::all().iter().any(|process| process.pid == pid && !process.zombie)
@@ -149,6 +154,11 @@ mod table {
         Some(Process { pid, parent: fields.next()?.parse().ok()?, zombie })
     }
 
+    /// A process loses its memory first, and with it the command line.
+    pub(super) fn has_memory(pid: u32) -> bool {
+        fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|command| !command.is_empty())
+    }
+
     pub(super) fn carries(pid: u32, cookie: Option<&Cookie>) -> bool {
         let Some(cookie) = cookie else { return false };
         let wanted = format!("{}={}", Cookie::VARIABLE, cookie.as_str()).into_bytes();
@@ -173,6 +183,10 @@ mod table {
         let mut fields = line.split_whitespace();
         let (pid, parent) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
         Some(Process { pid, parent, zombie: fields.next()?.starts_with('Z') })
+    }
+
+    pub(super) fn has_memory(pid: u32) -> bool {
+        super::is_running(pid)
     }
 
     /// The environment of other processes cannot be read on this system.
