@@ -7,10 +7,12 @@ mod screen_attention;
 mod tracker;
 
 use std::io;
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
+use paw_broker::log::StoredMessage;
 use paw_core::config::NotifyConfig;
 use paw_core::paths::PawDir;
 use paw_core::{AgentId, Receipt, SessionName};
@@ -39,9 +41,9 @@ pub(super) enum AttentionEvent {
         agent: AgentId,
         reason: String,
     },
-    Message(Box<ViewEvent>),
-    /// A message that was stored before this process started: it changes the view, and is not news.
-    Past(Box<ViewEvent>),
+    Messages(Vec<Arc<StoredMessage>>),
+    /// Messages that were stored before this process started: they change the view, and are not news.
+    Past(Vec<Arc<StoredMessage>>),
     Stop,
 }
 
@@ -133,26 +135,29 @@ impl Attention {
     }
 
     /// Returns what is news by itself, besides what an agent needs.
-    fn apply(&mut self, event: AttentionEvent) -> Option<Notice> {
+    fn apply(&mut self, event: AttentionEvent) -> Vec<Notice> {
         match event {
             AttentionEvent::Observed { agent, seen } => {
                 self.view.apply(ViewEvent::Observed { agent, seen });
-                None
+                Vec::new()
             }
-            AttentionEvent::Stalled { agent, reason } => Some(Notice::stuck(agent, &reason)),
-            AttentionEvent::Message(event) => {
-                let news = match &*event {
-                    ViewEvent::Message(stored) => Notice::of_message(stored),
-                    _ => None,
-                };
-                self.view.apply(*event);
+            AttentionEvent::Stalled { agent, reason } => vec![Notice::stuck(agent, &reason)],
+            AttentionEvent::Messages(messages) => {
+                let news = messages.iter().filter_map(|stored| Notice::of_message(stored)).collect();
+                self.apply_messages(messages);
                 news
             }
-            AttentionEvent::Past(event) => {
-                self.view.apply(*event);
-                None
+            AttentionEvent::Past(messages) => {
+                self.apply_messages(messages);
+                Vec::new()
             }
-            AttentionEvent::Stop => None,
+            AttentionEvent::Stop => Vec::new(),
+        }
+    }
+
+    fn apply_messages(&mut self, messages: Vec<Arc<StoredMessage>>) {
+        for stored in messages {
+            self.view.apply(ViewEvent::Message(stored));
         }
     }
 

@@ -10,8 +10,8 @@ use paw_supervisor::unanswered_questions::UnansweredQuestions;
 
 /// How many messages are searched for open questions at the start.
 pub(super) const HISTORY: u64 = 2_000;
-/// Questions are repeated after minutes; while many messages arrive, they are read in larger pages.
-const READ_PAUSE: Duration = Duration::from_millis(50);
+/// A person is told after a moment, and again after minutes; while many messages arrive, they are read in larger pages.
+pub(super) const READ_PAUSE: Duration = Duration::from_millis(50);
 /// The longest sleep, so that a machine that was suspended catches up.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 

@@ -17,7 +17,6 @@ use paw_host::git::Repo;
 use paw_host::signals::ShutdownSignals;
 use paw_session::Receipts;
 use paw_supervisor::unanswered_questions::UnansweredQuestions;
-use paw_view::ViewEvent;
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
@@ -173,12 +172,12 @@ impl SessionProcess {
 /// Reports the session's messages. Those that were stored before are not news.
 async fn report_messages(bus: Arc<Bus>, events: Sender<AttentionEvent>) {
     let past = bus.head();
-    let mut stream = bus.subscribe_after(past.saturating_sub(questions::HISTORY));
+    let since = past.saturating_sub(questions::HISTORY);
+    let mut stream = bus.subscribe_after(since).with_pause(questions::READ_PAUSE);
     while let Ok(Some(page)) = stream.next().await {
-        for stored in page.iter().filter_map(|kept| kept.parse(bus.session())) {
-            let is_past = stored.seq <= past;
-            let event = Box::new(ViewEvent::Message(stored));
-            let event = if is_past { AttentionEvent::Past(event) } else { AttentionEvent::Message(event) };
+        let page = page.iter().filter_map(|kept| kept.parse(bus.session()));
+        let (old, new): (Vec<_>, Vec<_>) = page.partition(|stored| stored.seq <= past);
+        for event in [AttentionEvent::Past(old), AttentionEvent::Messages(new)] {
             if events.send(event).is_err() {
                 return;
             }

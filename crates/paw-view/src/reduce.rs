@@ -128,9 +128,11 @@ impl SessionView {
         } else {
             self.record(stored);
         }
-        self.messages.push_back(MessageView::from(stored));
-        while self.messages.len() > self.max_messages {
-            self.messages.pop_front();
+        if self.max_messages > 0 {
+            while self.messages.len() >= self.max_messages {
+                self.messages.pop_front();
+            }
+            self.messages.push_back(MessageView::from(stored));
         }
         ViewChanges { changed: true, settled }
     }
