@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use paw_autopilot::executor::{Executor, ExecutorError};
 use paw_autopilot::trust::request;
-use paw_autopilot::work::ProjectContext;
 use paw_autopilot::work::finish::FinalCommands;
+use paw_autopilot::work::{FinalGates, ProjectContext};
 use paw_core::PawError;
 use paw_core::config::AutopilotConfig;
 use paw_host::config;
@@ -42,7 +42,21 @@ pub(crate) fn final_commands(
     consent: Consent,
     context: &Context,
 ) -> Result<FinalCommands, PawError> {
-    Ok(approved(repo, consent, context)?.into())
+    let commands = approved(repo, consent, context)?.into();
+    Ok(FinalCommands { gates: find_gates(repo, consent, context)?, ..commands })
+}
+
+/// The project's gates, whose result is signed at the end of a run. Only a process of the user signs.
+fn find_gates(repo: &Repo, consent: Consent, context: &Context) -> Result<FinalGates, PawError> {
+    if !context.caller()?.is_user() {
+        let why =
+            "autopilot ran in an agent's pane; git paw verify BRANCH asks the session's process to sign";
+        return Ok(FinalGates::Skip(why.to_owned()));
+    }
+    Ok(match super::checks(repo, consent, context) {
+        Ok(checks) => FinalGates::new(checks),
+        Err(error) => FinalGates::Skip(format!("the gates cannot run: {error}")),
+    })
 }
 
 /// The approved commands for the end of a run. Never asks.

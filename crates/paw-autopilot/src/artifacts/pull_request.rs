@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use paw_core::text::short_commit;
+use paw_supervisor::proof::SignedProof;
 
 use super::manifest::CoveragePercents;
 use crate::engine::{Run, StepOutcome};
@@ -26,6 +27,10 @@ pub struct PullRequestFacts<'a> {
     pub unmeasured: Option<&'a str>,
     /// What `--force` or the configuration let pass.
     pub allowed: &'a [String],
+    /// The signed result of the project's gates.
+    pub proof: Option<&'a SignedProof>,
+    /// Why the gates did not run.
+    pub unsigned: Option<&'a str>,
 }
 
 /// The body: the project's template filled in, or the default sections.
@@ -39,6 +44,7 @@ pub fn body(run: &Run, facts: &PullRequestFacts<'_>, template: Option<&str>) -> 
         let [(_, subtasks), (_, tests), (_, coverage)] = parts;
         format!("## Subtasks\n\n{subtasks}\n## Tests\n\n{tests}\n## Coverage\n\n{coverage}")
     };
+    body.push_str(&proof(facts));
     if !facts.allowed.is_empty() {
         body.push_str("\n## Allowed by --force or configuration\n\n");
         body.extend(facts.allowed.iter().map(|line| format!("- {line}\n")));
@@ -109,6 +115,25 @@ fn coverage_table(facts: &PullRequestFacts<'_>) -> String {
         ("statements", coverage.statements),
     ];
     format!("| metric | covered |\n|---|---|\n{}", rows.map(row).concat())
+}
+
+/// The signed record itself, so that a reader of the pull request can check it.
+fn proof(facts: &PullRequestFacts<'_>) -> String {
+    let title = "\n## Proof\n\n";
+    let Some(signed) = facts.proof else {
+        let why = facts.unsigned.map(|why| format!("{title}Not signed: {why}.\n"));
+        return why.unwrap_or_default();
+    };
+    let record = &signed.record;
+    let gates: Vec<String> = record.gates.iter().map(|gate| format!("`{}`", gate.command)).collect();
+    format!(
+        "{title}Commit {} passed {} on a clean checkout, signed at {}. `git paw proof check FILE` checks the record:\n\n\
+         ```json\n{}\n```\n",
+        short_commit(&record.commit),
+        gates.join(", "),
+        record.at,
+        serde_json::to_string_pretty(signed).unwrap_or_default(),
+    )
 }
 
 #[cfg(test)]

@@ -10,12 +10,12 @@ use paw_core::config::AutopilotConfig;
 use paw_host::process::Command;
 use paw_worktree::RunSandbox;
 
-use super::WorkError;
+use super::{FinalGates, WorkError};
 use crate::runners::TestRunError;
 use crate::time_limit::follow_with_limit;
 
 /// Commands that the user configured or approved.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct FinalCommands {
     pub format: Option<String>,
     pub lint: Option<String>,
@@ -24,6 +24,7 @@ pub struct FinalCommands {
     pub coverage_report: Option<PathBuf>,
     /// Fail without a coverage report.
     pub coverage_required: bool,
+    pub gates: FinalGates,
 }
 
 impl From<AutopilotConfig> for FinalCommands {
@@ -34,6 +35,7 @@ impl From<AutopilotConfig> for FinalCommands {
             coverage: config.coverage_command,
             coverage_report: config.coverage_report,
             coverage_required: config.coverage_required,
+            gates: FinalGates::default(),
         }
     }
 }

@@ -6,6 +6,7 @@ use paw_core::{Diagnostic, ErrorCode, ErrorReport, PawError};
 use paw_host::files::FileError;
 use paw_host::git::{CleanCheckoutError, GitError};
 use paw_host::process::ProcessError;
+use paw_supervisor::gates::GateError;
 use paw_worktree::copy::CopyError;
 
 use super::update_base::BaseUpdateError;
@@ -81,6 +82,8 @@ pub enum WorkError {
     #[error(transparent)]
     NoUpdate(#[from] BaseUpdateError),
     #[error(transparent)]
+    Gates(#[from] GateError),
+    #[error(transparent)]
     Paw(#[from] PawError),
 }
 
@@ -124,6 +127,7 @@ impl Diagnostic for WorkError {
             Self::Refused(error) => error.report(),
             Self::Resume(error) => error.report(),
             Self::NoUpdate(error) => error.report(),
+            Self::Gates(error) => error.report(),
             Self::Paw(error) => error.report(),
         }
     }

@@ -12,7 +12,7 @@ use super::coverage::CoverageResult;
 use super::head::current_head;
 use super::options::Relaxation;
 use super::snapshot::{ChangeSnapshot, is_own_file};
-use super::{ActiveRun, Tester, WorkError};
+use super::{ActiveRun, FinalGates, Tester, WorkError};
 use crate::artifacts::log::counts;
 use crate::artifacts::manifest::CoveragePercents;
 use crate::artifacts::pull_request::{self, PullRequestFacts};
@@ -99,6 +99,16 @@ impl ActiveRun {
         } else {
             None
         };
+        let mut proof = None;
+        if let FinalGates::Run(checks) = &commands.gates
+            && failed.is_none()
+        {
+            match self.prove_branch(checks)? {
+                Ok(signed) => proof = Some(signed),
+                Err(why) => failed = Some(why),
+            }
+            self.check_pause()?;
+        }
         let mut fields =
             json!({"status": if failed.is_none() { "ok" } else { "error" }, "tests": counts(&tests.report)});
         let ran = [&commands.format, &commands.lint].into_iter().flatten().cloned();
@@ -110,7 +120,19 @@ impl ActiveRun {
             fields["error"] = json!(why);
         }
         self.log("finalize", fields)?;
-        self.write_body(&tests, judged.as_deref(), unmeasured.as_deref())?;
+        let facts = PullRequestFacts {
+            suite: Some(&tests),
+            baseline: Some(&self.baseline),
+            coverage: self.notes.coverage.as_ref(),
+            unmeasured: unmeasured.as_deref(),
+            allowed: &self.allowances(judged.as_deref(), unmeasured.as_deref()),
+            proof: proof.as_ref(),
+            unsigned: match &commands.gates {
+                FinalGates::Skip(why) => Some(why),
+                FinalGates::Run(_) => None,
+            },
+        };
+        self.write_body(&facts)?;
         self.notes.last_error.clone_from(&failed);
         self.apply(match failed.clone() {
             None => RunEvent::FinalPassed,
@@ -175,24 +197,12 @@ impl ActiveRun {
         Ok(Some(sha))
     }
 
-    fn write_body(
-        &self,
-        tests: &TestRun,
-        judged: Option<&[ThresholdResult]>,
-        unmeasured: Option<&str>,
-    ) -> Result<(), WorkError> {
+    fn write_body(&self, facts: &PullRequestFacts<'_>) -> Result<(), WorkError> {
         let template = match &self.context.settings.pull_request.body_template {
             Some(path) => self.context.load_inside(path),
             None => None,
         };
-        let facts = PullRequestFacts {
-            suite: Some(tests),
-            baseline: Some(&self.baseline),
-            coverage: self.notes.coverage.as_ref(),
-            unmeasured,
-            allowed: &self.allowances(judged, unmeasured),
-        };
-        Ok(self.dir.write_pull_request(&pull_request::body(&self.run, &facts, template.as_deref()))?)
+        Ok(self.dir.write_pull_request(&pull_request::body(&self.run, facts, template.as_deref()))?)
     }
 
     fn uncommitted(&self) -> Result<Vec<String>, WorkError> {

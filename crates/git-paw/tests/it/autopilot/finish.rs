@@ -1,6 +1,9 @@
 //! The end of a run: coverage, formatter, push, pull request, and the manual commands.
 
+use std::fs;
+
 use super::world::World;
+use crate::paw::paw;
 
 const TO_THE_END: [&str; 4] = ["42", "--executor", "scripted", "--no-confirm"];
 
@@ -118,4 +121,34 @@ fn repository_settings_cannot_read_files_outside_of_the_worktree() {
     assert_eq!(ran.code, 0, "{ran}");
     assert!(!world.report("pr.md").contains("SECRET"));
     assert!(!world.report("executor/subtask-42.1-red-attempt1.prompt.md").contains("SECRET"));
+}
+
+#[test]
+fn pull_request_contains_the_signed_result_of_the_projects_gates() {
+    let Some(world) = World::find() else { return };
+    world.configure("[supervisor]\ntest_command = \"test -e metrics/part3.py\"\n");
+    let ran = world.run();
+    assert_eq!(ran.code, 0, "{ran}");
+    let body = world.report("pr.md");
+    assert!(body.contains("passed `test -e metrics/part3.py` on a clean checkout, signed at"), "{body}");
+    let (_, record) = body.split_once("```json\n").unwrap();
+    let (record, _) = record.split_once("\n```").unwrap();
+    let check = |record: &str| {
+        let file = world.sandbox.root().join("record.json");
+        fs::write(&file, record).unwrap();
+        paw(&world.sandbox, &world.repo.root, &["proof", "check", file.to_str().unwrap()])
+    };
+    let checked = check(record);
+    assert_eq!(checked.code, 0, "{checked}");
+    let forged = check(&record.replace("part3", "part2"));
+    assert_eq!(forged.code, 1, "{forged}");
+}
+
+#[test]
+fn run_whose_branch_fails_the_projects_gates_is_not_finished() {
+    let Some(world) = World::find() else { return };
+    world.configure("[supervisor]\ntest_command = \"test ! -e metrics/part3.py\"\n");
+    let ran = world.run();
+    assert!(ran.code == 1 && ran.stdout.contains("the gates did not pass: "), "{ran}");
+    assert!(!world.report("pr.md").contains("signed at"), "nothing is claimed");
 }
