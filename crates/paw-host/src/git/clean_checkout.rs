@@ -14,6 +14,7 @@ mod private_repo;
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use paw_core::{Diagnostic, ErrorReport};
@@ -149,6 +150,13 @@ impl CleanCheckout {
             ["diff", "--name-only", "-z", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"];
         let listing = self.plumb(&args)?;
         Ok(listing.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(path).collect())
+    }
+
+    /// Writes these tracked files again, as they were checked out last.
+    pub fn restore(&self, paths: &[PathBuf]) -> Result<(), GitError> {
+        let names: Vec<u8> =
+            paths.iter().flat_map(|path| [path.as_os_str().as_bytes(), b"\0"].concat()).collect();
+        run(&self.plumbing(&["checkout-index", "--force", "--index", "-z", "--stdin"]).input(names)).map(drop)
     }
 
     /// Ignored files and directories. A directory that is ignored as a whole is one entry.

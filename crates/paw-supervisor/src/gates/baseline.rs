@@ -47,7 +47,7 @@ pub(super) fn compare(
         on_line(&format!("running the failed gates on {main}, where {} started:", request.branch));
         let checkout = request.checkouts().open(&main, on_line)?;
         checkout.check_out(&base)?;
-        let target = TestedCommit { dir: checkout.path(), commit: &base, branch: &main };
+        let target = TestedCommit { files: checkout.files(), commit: &base, branch: &main };
         before.extend(request.runner(records, &[]).run(&target, &missing, on_line)?.ran);
     }
     for ran in failed {

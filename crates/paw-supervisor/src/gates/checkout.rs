@@ -134,6 +134,10 @@ impl GateCheckout {
         self.files.dir()
     }
 
+    pub(crate) fn files(&self) -> &CleanCheckout {
+        &self.files
+    }
+
     /// Whether no run of its branch has written to it.
     pub(super) fn is_new(&self) -> bool {
         self.is_new

@@ -1,13 +1,13 @@
 //! Runs gates one after the other.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use paw_core::config::SandboxLevel;
 use paw_core::{BranchName, text};
 use paw_host::clock::Stopwatch;
 use paw_host::files::{self, Access};
-use paw_host::git::Repo;
+use paw_host::git::{CleanCheckout, Repo};
 use paw_host::process::{Command, Exit, Stream};
 use paw_host::trust::TrustSubject;
 use paw_worktree::Preparation;
@@ -48,9 +48,9 @@ impl FinishedRun {
 }
 
 /// A commit to test, checked out in a clean checkout.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct TestedCommit<'a> {
-    pub dir: &'a Path,
+    pub files: &'a CleanCheckout,
     pub commit: &'a str,
     /// The branch it belongs to.
     pub branch: &'a BranchName,
@@ -82,16 +82,22 @@ impl GateRunner<'_> {
         self.require_running()?;
         let governance = self.variables.iter().find(|(name, _)| name == GOVERNANCE);
         let readable = governance.map(|(_, file)| Path::new(file));
-        let confinement = Confinement::open(self.sandbox, self.repo, target.dir, readable)?;
+        let confinement = Confinement::open(self.sandbox, self.repo, target.files.dir(), readable)?;
         let is_protected = confinement.protects_repository();
         let watch = if is_protected { None } else { Some(RepositoryWatch::start(self.repo)?) };
-        let place = (target.dir, target.branch);
+        let place = (target.files.dir(), target.branch);
         let made = prepare::prepare(self.preparation, self.repo, place, on_line);
         // The setup was killed.
         self.require_running()?;
         made?;
-        let run_one = |step| self.run_one(target, &confinement, step, on_line);
-        let ran = steps.iter().map(run_one).collect::<Result<_, _>>()?;
+        let by_setup = if steps.len() > 1 { target.files.changed()? } else { Vec::new() };
+        let mut ran = Vec::with_capacity(steps.len());
+        for (place, step) in steps.iter().enumerate() {
+            if place > 0 {
+                restore(target.files, &by_setup, on_line)?;
+            }
+            ran.push(self.run_one(target, &confinement, step, on_line)?);
+        }
         let changes = watch.map(|watch| watch.find_changes(target.commit)).transpose()?;
         Ok(FinishedRun { ran, changes: changes.unwrap_or_default() })
     }
@@ -106,8 +112,10 @@ impl GateRunner<'_> {
         self.require_running()?;
         on_line(&format!("{}: {}", step.gate, plain(&step.command)));
         let watch = Stopwatch::start();
-        let command =
-            Command::new("sh").args(["-c", "--", &step.command]).dir(target.dir).harmless_environment();
+        let command = Command::new("sh")
+            .args(["-c", "--", &step.command])
+            .dir(target.files.dir())
+            .harmless_environment();
         let command = confinement.apply(command);
         let command = self.variables.iter().fold(command, |command, (name, value)| command.env(name, value));
         let mut printed: Vec<u8> = Vec::new();
@@ -149,6 +157,31 @@ impl GateRunner<'_> {
 }
 
 /// Recognizes the output of a gate.
+/// Undoes what a gate did to tracked files: each gate tests the commit, not what an earlier one made of it.
+fn restore(
+    files: &CleanCheckout,
+    by_setup: &[PathBuf],
+    on_line: &mut dyn FnMut(&str),
+) -> Result<(), GateError> {
+    let changed = || -> Result<Vec<PathBuf>, GateError> {
+        Ok(files.changed()?.into_iter().filter(|path| !by_setup.contains(path)).collect())
+    };
+    let found = changed()?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    files.restore(&found)?;
+    let left = changed()?;
+    if !left.is_empty() {
+        return Err(GateError::NotReady(format!(
+            "a gate changed {}, which cannot be restored",
+            text::first_paths(&left)
+        )));
+    }
+    on_line(&format!("restored what the gate changed: {}", text::first_paths(&found)));
+    Ok(())
+}
+
 pub(super) fn digest_of(output: &str) -> String {
     TrustSubject::new("gate output").with("text", output).fingerprint().as_str().to_owned()
 }
@@ -192,7 +225,8 @@ mod tests {
             stop: &StopRequest::default(),
         };
         let branch = BranchName::new("feat/x").unwrap();
-        let target = TestedCommit { dir: &sandbox.root(), commit: "abc", branch: &branch };
+        let files = CleanCheckout::new(&repo, &sandbox.root(), &sandbox.root().join("state"));
+        let target = TestedCommit { files: &files, commit: "abc", branch: &branch };
         let ran = runner.run(&target, &[step(command)], &mut |_| {}).unwrap().ran.remove(0);
         (ran, sandbox)
     }

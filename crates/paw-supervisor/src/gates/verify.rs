@@ -209,7 +209,7 @@ fn run_on_tip(
     checkout.check_out(&tip)?;
     let variables = variables(request, records, &tip)?;
     let runner = request.runner(records, &variables);
-    let target = TestedCommit { dir: checkout.path(), commit: &tip, branch: &request.branch };
+    let target = TestedCommit { files: checkout.files(), commit: &tip, branch: &request.branch };
     let FinishedRun { ran, changes } = runner.run(&target, &wanted, on_line)?;
     let void = match find_tip()? {
         Some(now) if now == tip => changes.unclear.into_iter().next(),

@@ -137,6 +137,7 @@ mod tests {
     use paw_testkit::Sandbox;
 
     use super::*;
+    use paw_host::git::CleanCheckout;
     use paw_worktree::Preparation;
 
     #[test]
@@ -152,7 +153,8 @@ mod tests {
         let dirs = Dirs::from_env().unwrap();
         let tests = ProjectTests::new(&repo, checks, Duration::from_mins(1), &dirs);
         let (commit, branch) = (here.git(["rev-parse", "HEAD"]), BranchName::new("main").unwrap());
-        let checkout = TestedCommit { dir: &here.root, commit: commit.trim(), branch: &branch };
+        let files = CleanCheckout::new(&repo, &here.root, &sandbox.root().join("state"));
+        let checkout = TestedCommit { files: &files, commit: commit.trim(), branch: &branch };
         let stop = StopRequest::default();
         assert!(tests.prove(&checkout, &stop, &mut |_| {}).is_ok());
         stop.raise();

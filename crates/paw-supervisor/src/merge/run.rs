@@ -126,7 +126,7 @@ impl PlannedMerge {
             };
             (callbacks.on_step)(MergeStep::Testing, Some(&entry.branch));
             trial.check_out(&commit)?;
-            let tested = TestedCommit { dir: checkout.path(), commit: &commit, branch: &entry.branch };
+            let tested = TestedCommit { files: checkout.files(), commit: &commit, branch: &entry.branch };
             let proof = (callbacks.prove)(&tested).map_err(MergeError::Proof)?;
             (callbacks.on_step)(MergeStep::Proven, Some(&entry.branch));
             let evidence = match plan::decide(proof, entry.verified && commit == entry.tip) {
@@ -172,7 +172,7 @@ impl PlannedMerge {
             return Ok(*fails);
         }
         checkout.check_out(main)?;
-        let tested = TestedCommit { dir: checkout.path(), commit: main, branch: &self.run.base };
+        let tested = TestedCommit { files: checkout.files(), commit: main, branch: &self.run.base };
         let proof = (callbacks.prove)(&tested).map_err(MergeError::Proof)?;
         let fails = matches!(proof, CommitTestResult::Failed { .. });
         self.baseline = Some((main.to_owned(), fails));

@@ -124,6 +124,26 @@ fn a_broken_commit_fails_although_its_index_hides_the_working_file() {
 }
 
 #[test]
+fn a_gate_cannot_change_tracked_files_for_the_next_one() {
+    let project = Project::new();
+    project.commit("code.txt", "broken\n");
+    project.commit("gone.txt", "here\n");
+    let cheat = "echo fine > code.txt; rm gone.txt; echo made > built.txt";
+    let fixed = project.verify(&[(Gate::Lint, cheat), (Gate::Test, "grep fine code.txt")]);
+    assert_eq!(fixed.proof, GateProof::Failed);
+    let built = project.verify(&[(Gate::Build, cheat), (Gate::Test, "test -e gone.txt && cat built.txt")]);
+    assert_eq!(
+        built.proof,
+        GateProof::Verified,
+        "new files stay, as in other CI systems: {:?}",
+        built.errors
+    );
+    let linked = "rm code.txt; mkdir code.txt; echo fine > code.txt/x";
+    let linked = project.verify(&[(Gate::Lint, linked), (Gate::Test, "test -f code.txt")]);
+    assert_eq!(linked.proof, GateProof::Verified, "{:?}", linked.errors);
+}
+
+#[test]
 fn a_branch_does_not_find_what_another_branch_left() {
     let project = Project::new();
     project.repo.git(["branch", "feat/y", "feat/x"]);

@@ -129,7 +129,7 @@ fn merge_with_rebase_retests_a_branch_if_main_moved() {
         if tested.is_empty() {
             world.repo.commit_file("mine.txt", "mine\n", "meanwhile");
         }
-        tested.push(checkout.dir.join("mine.txt").exists());
+        tested.push(checkout.files.dir().join("mine.txt").exists());
         prove(checkout)
     });
     assert_eq!(outcomes(&report), [("feat/a", "merged")]);

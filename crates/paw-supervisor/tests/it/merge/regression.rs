@@ -41,7 +41,7 @@ fn merge_saves_a_rejected_commit_without_test_leftovers() {
         };
         let report = world.merge_by(|checkout| {
             let proof = prove(checkout);
-            super::world::write(checkout.dir, "left", "x\n");
+            super::world::write(checkout.files.dir(), "left", "x\n");
             proof
         });
         let MergeOutcome::Regression { commit, rescue, .. } = outcome(&report, "feat/a") else {
@@ -118,9 +118,10 @@ fn merge_tests_see_no_uncommitted_or_leftover_files() {
     world.commit("b", "b.txt", "x\n");
     let world = world.rebasing();
     let report = world.merge_by(|checkout| {
-        let found = checkout.dir.join("helper").exists() || checkout.dir.join("left").exists();
-        super::world::write(checkout.dir, "left", "x\n");
-        super::world::write(checkout.dir, "shared.txt", "changed by a test\n");
+        let found =
+            checkout.files.dir().join("helper").exists() || checkout.files.dir().join("left").exists();
+        super::world::write(checkout.files.dir(), "left", "x\n");
+        super::world::write(checkout.files.dir(), "shared.txt", "changed by a test\n");
         if found {
             CommitTestResult::Failed { errors: vec!["found".to_owned()] }
         } else {
@@ -140,10 +141,10 @@ fn merge_tests_see_no_files_that_only_another_branch_ignores() {
     let mut found = Vec::new();
     let seen = &mut found;
     world.merge_by(|checkout| {
-        seen.push((checkout.branch.to_string(), checkout.dir.join("generated").exists()));
-        super::world::write(checkout.dir, "generated", "x\n");
+        seen.push((checkout.branch.to_string(), checkout.files.dir().join("generated").exists()));
+        super::world::write(checkout.files.dir(), "generated", "x\n");
         // Only the first branch is merged, so the second does not have its ignore rules.
-        if checkout.dir.join(".gitignore").exists() {
+        if checkout.files.dir().join(".gitignore").exists() {
             CommitTestResult::Failed { errors: Vec::new() }
         } else {
             CommitTestResult::Passed
@@ -192,9 +193,9 @@ fn a_failed_run_leaves_nothing_that_helps_a_later_commit_onto_main() {
     // The first run fails and leaves ignored files; with their help any later commit would pass.
     let seen = &mut found;
     let report = world.merge_by(|tested| {
-        let cache = tested.dir.join("cache");
+        let cache = tested.files.dir().join("cache");
         seen.push((tested.branch.to_string(), cache.exists()));
-        super::world::write(tested.dir, "cache", "left\n");
+        super::world::write(tested.files.dir(), "cache", "left\n");
         match tested.branch.as_str() {
             "feat/a" => CommitTestResult::Failed { errors: vec!["red".to_owned()] },
             _ => CommitTestResult::Passed,
@@ -219,8 +220,8 @@ fn build_output_of_a_merged_commit_is_kept_for_the_next() {
     let mut found = Vec::new();
     let seen = &mut found;
     world.merge_by(|tested| {
-        seen.push(super::world::read(tested.dir, "cache"));
-        super::world::write(tested.dir, "cache", tested.branch.as_str());
+        seen.push(super::world::read(tested.files.dir(), "cache"));
+        super::world::write(tested.files.dir(), "cache", tested.branch.as_str());
         CommitTestResult::Passed
     });
     assert_eq!(found, ["", "feat/a"]);

@@ -36,9 +36,9 @@ pub(crate) fn id(name: &str) -> AgentId {
 
 /// Passes unless a file `broken` exists. The checkout has to contain the commit and nothing else.
 pub(crate) fn prove(checkout: &TestedCommit<'_>) -> CommitTestResult {
-    assert_eq!(git(checkout.dir, ["rev-parse", "HEAD"]), checkout.commit);
-    assert_eq!(git(checkout.dir, ["status", "--porcelain"]), "");
-    if checkout.dir.join("broken").exists() {
+    assert_eq!(git(checkout.files.dir(), ["rev-parse", "HEAD"]), checkout.commit);
+    assert_eq!(git(checkout.files.dir(), ["status", "--porcelain"]), "");
+    if checkout.files.dir().join("broken").exists() {
         CommitTestResult::Failed { errors: vec!["broken is there".to_owned()] }
     } else {
         CommitTestResult::Passed
