@@ -5,6 +5,9 @@
 //! `?` may be absent, the last one with `...` may be absent or repeat. The kinds of values are those of `argument`. An option
 //! that is not listed, in any spelling, does not match.
 
+mod option;
+mod parse;
+
 use super::argument::{ArgumentKind, ArgumentValue};
 use super::characters::quoted;
 use super::path::PathAccess;
@@ -87,36 +90,6 @@ impl MatchedArguments {
 }
 
 impl Usage {
-    /// Adds the options of a table row; `None` if one is not written correctly.
-    pub(super) fn add_options(&mut self, words: &str, effect: OptionEffect) -> Option<()> {
-        for word in words.split_whitespace() {
-            if word == "-NUM" {
-                self.numbers = true;
-            } else {
-                self.options.push(option(word, effect)?);
-            }
-        }
-        Some(())
-    }
-
-    /// Adds the options of another usage.
-    pub(super) fn include(&mut self, other: &Self) {
-        self.options.extend(other.options.iter().cloned());
-        self.numbers |= other.numbers;
-    }
-
-    /// The operands, and the options with which they differ.
-    pub(super) fn set_operands(&mut self, words: &str) -> Option<()> {
-        match words.split_once(" with ") {
-            None => self.operands = operands(words)?,
-            Some((words, with)) => {
-                let with = with.split_whitespace().map(str::to_owned).collect();
-                self.instead = Some((with, operands(words)?));
-            }
-        }
-        Some(())
-    }
-
     /// Long options start with one dash, so that letters cannot be joined.
     fn one_dash(&self) -> bool {
         self.options.iter().any(|option| option.name.len() > 2 && !option.name.starts_with("--"))
@@ -235,84 +208,6 @@ impl Usage {
         }
         Ok(())
     }
-}
-
-impl OptionUsage {
-    fn check<'w>(
-        &self,
-        (word, attached): (&'w ShellWord, Option<&'w str>),
-        next: &mut std::slice::Iter<'w, ShellWord>,
-        (access, shell): (PathAccess, &ShellState<'_>),
-        found: &mut MatchedArguments,
-    ) -> Result<(), String> {
-        // A pattern that matches no file is plain text.
-        let in_word =
-            |text| ArgumentValue { text, glob: false, no_option: true, ..ArgumentValue::of(word, access) };
-        let mut following = |kind: &ArgumentKind| match next.next() {
-            // If the program expects no value here, it would read this as an option.
-            Some(word) if is_option(&word.text) && !kind.may_be_negative() => {
-                Err(format!("the value {} looks like an option", quoted(&word.text)))
-            }
-            Some(word) => {
-                let value = ArgumentValue { is_value: true, ..ArgumentValue::of(word, access) };
-                kind.check(value, shell)?;
-                // Where the option takes no value, it would be an operand.
-                shell.check_existing(&word.text)?;
-                Ok(word.text.clone())
-            }
-            None => Err(format!("{} without its value", quoted(&self.name))),
-        };
-        let value = match (&self.takes, attached) {
-            (OptionValue::Nothing | OptionValue::Attached(_), None) => None,
-            (OptionValue::Nothing | OptionValue::Two(..), Some(_)) => {
-                return Err(format!("{} with a value", quoted(&self.name)));
-            }
-            (OptionValue::Value(kind) | OptionValue::Attached(kind), Some(value)) => {
-                kind.check(in_word(value), shell)?;
-                Some(value.to_owned())
-            }
-            (OptionValue::Value(kind), None) => Some(following(kind)?),
-            (OptionValue::Two(one, two), None) => {
-                following(one)?;
-                Some(following(two)?)
-            }
-        };
-        found.options.push((self.name.clone(), value));
-        found.effects.push(self.effect);
-        Ok(())
-    }
-}
-
-fn operands(words: &str) -> Option<Operands> {
-    let mut operands = Operands::default();
-    for word in words.split_whitespace() {
-        operands.repeats = word.ends_with("...");
-        if matches!(word, "ARGS..." | "TEXTS...") {
-            operands.free_from = Some(operands.kinds.len());
-        }
-        let name = word.trim_end_matches("...").trim_end_matches('?');
-        operands.kinds.push(ArgumentKind::parse(name)?);
-        if name == word {
-            operands.least = operands.kinds.len();
-        }
-    }
-    Some(operands)
-}
-
-fn option(word: &str, effect: OptionEffect) -> Option<OptionUsage> {
-    let (name, takes) = if let Some((name, kind)) = word.split_once("[=") {
-        (name, OptionValue::Attached(ArgumentKind::parse(kind.strip_suffix(']')?)?))
-    } else if let Some((name, kind)) = word.split_once('=') {
-        match kind.split_once(',') {
-            Some((one, two)) => {
-                (name, OptionValue::Two(ArgumentKind::parse(one)?, ArgumentKind::parse(two)?))
-            }
-            None => (name, OptionValue::Value(ArgumentKind::parse(kind)?)),
-        }
-    } else {
-        (word, OptionValue::Nothing)
-    };
-    name.starts_with('-').then(|| OptionUsage { name: name.to_owned(), takes, effect })
 }
 
 /// A single dash is a file name for standard input.
