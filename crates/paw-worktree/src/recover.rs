@@ -8,8 +8,8 @@ use crate::error::WorktreeError;
 use crate::list::list_worktrees_with_retry;
 use crate::reconcile::is_linked;
 use crate::registry::{ManagedWorktree, WorktreeStatus};
-use crate::remove::{require_no_nested_worktrees, store_with_retry};
-use crate::rescue::RescueRequest;
+use crate::remove::{find_stored, require_no_nested_worktrees, store_with_retry};
+use crate::rescue::{self, RescueRequest};
 use crate::restore::find_restoring;
 use crate::rollback::{delete_files, remove_created_parents};
 use crate::service::{Worktrees, now, require_repository};
@@ -92,14 +92,18 @@ impl Worktrees {
             )?;
             return Err(error);
         }
-        let kept = store_with_retry(&RescueRequest {
-            repo: &repo,
-            worktree: &row.path,
-            branch: None,
-            reason: "interrupted removal finished",
-            include_ignored: false,
-            delete_branch: false,
-        })?;
+        let kept = if rescue::is_rest_of_removal(&repo, find_stored(row), &row.path).unwrap_or(false) {
+            None
+        } else {
+            store_with_retry(&RescueRequest {
+                repo: &repo,
+                worktree: &row.path,
+                branch: None,
+                reason: "interrupted removal finished",
+                include_ignored: false,
+                delete_branch: false,
+            })?
+        };
         let kept = kept.map(|rescue| {
             format!("; its work is stored, restore it with: git paw undo restore {}", rescue.id)
         });

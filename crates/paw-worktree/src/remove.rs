@@ -141,7 +141,9 @@ impl Worktrees {
             git::sync_repository(&repo.common_dir)?;
         }
         crash::point("remove:rescued");
-        if !self.registry.change_status(&row.id, row.status, WorktreeStatus::Removing, None, now())? {
+        let stored = rescue.as_ref().map(|rescue| format!("{STORED}{}", rescue.id));
+        let (from, to) = (row.status, WorktreeStatus::Removing);
+        if !self.registry.change_status(&row.id, from, to, stored.as_deref(), now())? {
             return Err(WorktreeError::Busy { id: row.id });
         }
         crash::point("remove:marked");
@@ -227,6 +229,14 @@ impl Worktrees {
             notes,
         })
     }
+}
+
+/// In the message of a row that is being removed: the rescue with its work.
+const STORED: &str = "stored as ";
+
+/// The rescue with the work of a worktree whose removal was interrupted.
+pub(crate) fn find_stored(row: &ManagedWorktree) -> Option<&str> {
+    row.message.as_deref()?.strip_prefix(STORED)
 }
 
 /// Git fails if a branch is deleted while it reads all branches. The retry holds the lock, so that cannot happen again.

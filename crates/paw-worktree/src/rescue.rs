@@ -49,7 +49,7 @@ pub use error::RescueError;
 pub(crate) use ignored_repositories::find_ignored_repositories;
 pub(crate) use list::require_with_tip;
 pub use list::{find_record, forget, list, require};
-pub(crate) use part_of::is_part_of;
+pub(crate) use part_of::{is_part_of, is_rest_of_removal};
 pub use record::{RelinkedWorktree, restore_record, store_record};
 pub(crate) use restore::restore_new;
 pub use restore::{RestoreInto, RestoreOptions, RestoredRescue, restore};

@@ -73,7 +73,7 @@ impl Worktrees {
     ) -> Result<(), WorktreeError> {
         let repo = require_repository(&row.common_dir)?;
         let path = row.path.display();
-        if row.path.exists() && !rescue::is_part_of(&repo, id, &row.path)? {
+        if row.path.exists() && !rescue::is_part_of(&repo, Some(id), &row.path, Vec::new())? {
             tracing::warn!(
                 "the restore of {id} to {path} was interrupted; it is kept, because it has other changes"
             );

@@ -125,6 +125,29 @@ fn recovery_rescues_work_added_after_a_crashed_removal() {
 }
 
 #[test]
+fn work_is_stored_once_although_a_removal_was_killed_among_its_files() {
+    for is_clean in [false, true] {
+        let world = World::new();
+        world.repo.commit_file(".gitignore", "built\n", "ignore");
+        assert!(world.child("create", &[("PAW_TEST_BRANCH", "topic")]).exit.success());
+        let path = world.sibling("project-topic");
+        fs::write(path.join("built"), "output").unwrap();
+        if !is_clean {
+            fs::write(path.join("work"), "precious").unwrap();
+            fs::write(path.join("more"), "precious").unwrap();
+        }
+        crash(&world, "remove", "remove:marked", &[("PAW_TEST_NAME", "topic")]);
+        for deleted in ["README.md", ".gitignore", "work"] {
+            let _ = fs::remove_file(path.join(deleted));
+        }
+        drop(world.worktrees().list(None).unwrap());
+        assert!(!path.exists());
+        let stored = rescue::list(&Repo::discover(&world.repo.root).unwrap()).unwrap();
+        assert_eq!(stored.len(), usize::from(!is_clean), "{stored:?}");
+    }
+}
+
+#[test]
 fn list_that_crashes_before_pruning_is_completed_by_the_next_list() {
     let world = World::new();
     let row = world.create("feature/auth").unwrap().worktree;
