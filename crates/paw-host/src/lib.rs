@@ -10,6 +10,7 @@
 //! - [`sandbox`]: what a program may read and write, enforced by bubblewrap
 //! - [`trust`]: approvals by the user, keyed by content hash
 //! - [`sqlite`]: open, pragmas, migrations
+//! - [`signing`]: Ed25519 keys and signatures
 //! - [`signals`]: shutdown signals
 //! - [`terminal`]: detect that the terminal was closed
 //! - [`clock`] and [`disk`]: the current time and the free disk space
@@ -24,6 +25,7 @@ pub mod locks;
 pub mod process;
 pub mod sandbox;
 pub mod signals;
+pub mod signing;
 pub mod sqlite;
 pub mod terminal;
 pub mod tmux;

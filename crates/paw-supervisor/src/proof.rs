@@ -6,14 +6,13 @@
 //!
 //! - [`ProofRecord`]: what was proven; [`SignedProof`]: with its signature, as stored and exported
 //! - [`ProofConditions`]: when a record can stand in for a run
-//! - [`ProofStore`]: the records of a repository; `key`: the keys
+//! - [`ProofStore`]: the records of a repository
 //! - [`verify()`]: verifies a branch and signs the result, or reuses a signed one
 //! - [`add_tips`]: which agents' branches are proven, for views
 //! - [`check()`]: what an exported record is worth in this repository
 
 mod check;
 mod error;
-mod key;
 mod record;
 mod store;
 mod tips;
@@ -21,7 +20,6 @@ mod verify;
 
 pub use check::{ProofCheck, check};
 pub use error::ProofError;
-pub use key::PublicKey;
 pub use record::{BuildOutput, ProofConditions, ProofRecord, ProvenGate, SignedProof};
 pub use store::ProofStore;
 pub use tips::{add_tips, load_tips};

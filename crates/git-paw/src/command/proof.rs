@@ -9,7 +9,8 @@ use paw_core::error::EXIT_FAILURE;
 use paw_core::text::short_commit;
 use paw_host::files::{self, Access};
 use paw_host::git::Repo;
-use paw_supervisor::proof::{self, ProofCheck, ProofError, ProofStore, PublicKey, SignedProof};
+use paw_host::signing::PublicKey;
+use paw_supervisor::proof::{self, ProofCheck, ProofError, ProofStore, SignedProof};
 use serde_json::json;
 
 use crate::context::Context;

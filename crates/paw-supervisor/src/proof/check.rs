@@ -1,9 +1,10 @@
 //! What a record is worth in this repository, for example an exported one in another clone.
 
 use paw_host::git::Repo;
+use paw_host::signing::PublicKey;
 use serde::Serialize;
 
-use super::{ProofError, ProofStore, PublicKey, SignedProof};
+use super::{ProofError, ProofStore, SignedProof};
 use crate::gates::GateProof;
 
 /// The findings about a record.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::files::FileError;
 use paw_host::git::GitError;
+use paw_host::signing::KeyError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ProofError {
@@ -14,12 +15,8 @@ pub enum ProofError {
     Unknown(String),
     #[error("{} is not an exported proof: {reason}", path.display())]
     NotAProof { path: PathBuf, reason: String },
-    #[error("'{0}' is not a public key: expected 64 hexadecimal digits")]
-    NotAKey(String),
-    #[error("the signing key {} is damaged", .0.display())]
-    DamagedKey(PathBuf),
-    #[error("cannot create a signing key: {0}")]
-    NoRandomness(String),
+    #[error(transparent)]
+    Key(#[from] KeyError),
     #[error(transparent)]
     File(#[from] FileError),
     #[error(transparent)]
@@ -32,12 +29,8 @@ impl Diagnostic for ProofError {
         match self {
             Self::None(_) => report(ErrorCode::NotFound)
                 .hint("'git paw verify BRANCH' runs all gates and signs the result"),
-            Self::Unknown(_) | Self::NotAProof { .. } | Self::NotAKey(_) => {
-                report(ErrorCode::InvalidArgument)
-            }
-            Self::DamagedKey(_) => report(ErrorCode::FailedPrecondition)
-                .hint("move it away; a new key is created, and older records no longer count"),
-            Self::NoRandomness(_) => report(ErrorCode::Internal),
+            Self::Unknown(_) | Self::NotAProof { .. } => report(ErrorCode::InvalidArgument),
+            Self::Key(error) => error.report(),
             Self::File(error) => error.report(),
             Self::Git(error) => error.report(),
         }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use paw_core::config::SandboxLevel;
+use paw_host::signing::{PublicKey, SecretKey};
 use paw_host::trust::TrustSubject;
 use serde::{Deserialize, Serialize};
 
-use super::key::{PublicKey, SecretKey};
 use crate::gates::{Gate, GateFinding, GateProof, GateStatus, GateStep};
 use crate::governance::AuditFinding;
 

@@ -10,9 +10,9 @@ use paw_core::paths::PawDir;
 use paw_host::files::{self, Access, Dirs};
 use paw_host::git::Repo;
 use paw_host::process::Command;
+use paw_host::signing::{PublicKey, SecretKey};
 use paw_host::trust::TrustSubject;
 
-use super::key::{PublicKey, SecretKey};
 use super::{BuildOutput, ProofConditions, ProofError, ProofRecord, ProvenGate, SignedProof};
 use crate::gates::{GateFinding, GateProof, GateStatus};
 use crate::governance::AuditRecord;
@@ -43,7 +43,7 @@ impl ProofStore {
 
     /// The public key of this user, if there is a key already.
     pub fn public_key(&self) -> Result<Option<PublicKey>, ProofError> {
-        Ok(SecretKey::load(&self.dirs)?.map(|key| key.public()))
+        Ok(SecretKey::load(&self.dirs.data().proof_key())?.map(|key| key.public()))
     }
 
     /// Signs and stores the result of all gates on a commit.
@@ -87,7 +87,10 @@ impl ProofStore {
         let repository = self.repository.clone();
         let record = ProofRecord::new(repository, subject, conditions, run, build_output, (now, host_name()));
         let audit = self.audit(commit)?.findings;
-        Ok(SignedProof::new(ProofRecord { audit, ..record }, &SecretKey::open(&self.dirs)?))
+        Ok(SignedProof::new(
+            ProofRecord { audit, ..record },
+            &SecretKey::open(&self.dirs.data().proof_key())?,
+        ))
     }
 
     /// What the supervisor or the user found in the audit of a commit.
@@ -107,7 +110,7 @@ impl ProofStore {
         }
         let (commit, branch, audit) = (commit.to_owned(), branch.to_owned(), audit.findings);
         let record = ProofRecord { commit, branch, audit, ..proof.record };
-        let proof = SignedProof::new(record, &SecretKey::open(&self.dirs)?);
+        let proof = SignedProof::new(record, &SecretKey::open(&self.dirs.data().proof_key())?);
         save(&proof, &self.files.proof(&proof.record.commit))?;
         Ok(proof)
     }
