@@ -209,6 +209,7 @@ mod tests {
             sender: sender.clone(),
             audience: Audience::Others,
             body: r#"{"type":"agent.artifact"}"#.into(),
+            is_replicated: false,
         };
         numbers.map(|seq| Arc::new(CachedMessage::new(entry(seq)))).collect()
     }

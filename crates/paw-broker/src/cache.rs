@@ -215,7 +215,8 @@ mod tests {
 
     fn entry(seq: u64, sender: &str, audience: Audience, bytes: usize) -> LogEntry {
         let body = "x".repeat(bytes).into();
-        LogEntry { seq, at: Timestamp::UNIX_EPOCH, sender: id(sender), audience, body }
+        let (at, sender) = (Timestamp::UNIX_EPOCH, id(sender));
+        LogEntry { seq, at, sender, audience, body, is_replicated: false }
     }
 
     fn numbers(recall: CacheLookup) -> Option<Vec<u64>> {

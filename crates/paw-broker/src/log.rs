@@ -4,11 +4,14 @@
 //! - [`MessageLog`]: the trait of all engines; `sqlite` is the log of one machine
 //! - [`StoredMessage`]: a message with its sequence number, session, time and sender
 //! - [`repair`]: rebuilds a damaged log
+//! - `replica`: what is kept about messages of other hosts
 //! - `writer`: collects concurrent messages into one commit
 
 mod database;
 mod error;
 pub mod repair;
+mod replica;
+mod replica_tables;
 mod sent;
 mod sqlite;
 mod tokens;
@@ -24,6 +27,9 @@ use paw_core::config::Synchronous;
 use serde::{Deserialize, Serialize};
 
 pub use error::LogError;
+pub use replica::{
+    LogEpoch, Origin, ReplicaState, ReplicatedMessage, StreamCursor, StreamId, StreamPosition, StreamProgress,
+};
 use sqlite::SqliteLog;
 
 use crate::identity::TokenHash;
@@ -198,9 +204,16 @@ pub struct LogEntry {
     pub sender: AgentId,
     pub audience: Audience,
     pub body: Box<str>,
+    /// It came from another host, where automatic replies were added and questions are tracked.
+    pub is_replicated: bool,
 }
 
 impl LogEntry {
+    /// Whether its message is a question that another host tracks. Its answer counts here as well.
+    pub fn is_tracked_elsewhere(&self, message: &Message) -> bool {
+        self.is_replicated && matches!(message, Message::Question(_))
+    }
+
     /// The parsed message. `None` if a newer version wrote a type that this version does not know.
     pub fn parse(&self, session: &SessionId) -> Option<StoredMessage> {
         let message = Message::parse(self.body.as_bytes()).ok()?;
@@ -289,6 +302,18 @@ pub trait MessageLog: Send + Sync + fmt::Debug {
     /// Fills an empty log with messages that have their numbers, in ascending order. Numbers up to `head` are not used again.
     fn restore(&self, messages: &[(SessionId, LogEntry)], head: u64) -> Result<(), LogError>;
 
-    /// Deletes a session and its tokens. Its sequence numbers are not reused.
+    /// Connects a session with a stream, starts a new epoch, and returns what is known about the stream. Fails if the stream's
+    /// session was purged.
+    fn join_stream(&self, session: &SessionId, stream: &StreamId) -> Result<ReplicaState, LogError>;
+
+    /// Stores messages of other hosts and the position in the stream behind them, all or nothing.
+    fn append_replicated(
+        &self,
+        session: &SessionId,
+        stream: &StreamId,
+        progress: &StreamProgress,
+    ) -> Result<(), LogError>;
+
+    /// Deletes a session and its tokens. Its sequence numbers are not reused, and nothing of it is replicated again.
     fn purge(&self, session: &SessionId) -> Result<(), LogError>;
 }

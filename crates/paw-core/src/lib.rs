@@ -2,7 +2,7 @@
 //!
 //! Nothing here reads a file, starts a program or reads the clock; that is the job of `paw-host`.
 //!
-//! - [`name`]: [`BranchName`], [`AgentId`], [`SessionName`], [`ProjectName`]
+//! - [`name`]: [`BranchName`], [`AgentId`], [`SessionName`], [`ProjectName`], [`HostName`]
 //! - [`config`]: the schema, its defaults, merging, the generated file, edits that keep comments
 //! - [`paths`]: the path of every file and directory that git paw keeps
 //! - [`receipt`]: the file that describes a session
@@ -16,5 +16,5 @@ pub mod receipt;
 pub mod text;
 
 pub use error::{Diagnostic, ErrorCode, ErrorReport, PawError};
-pub use name::{AgentId, BranchName, NameError, ProjectName, SessionName};
+pub use name::{AgentId, BranchName, HostName, NameError, ProjectName, SessionName};
 pub use receipt::{AgentReceipt, Receipt, ReceiptError, SessionMode, SessionStatus, SupervisorReceipt};

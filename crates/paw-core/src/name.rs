@@ -16,6 +16,10 @@ pub enum NameError {
     Agent(String),
     #[error("invalid session name '{0}': only letters, digits, '-' and '_' are allowed, and no leading '-'")]
     Session(String),
+    #[error(
+        "invalid host name '{0}': only a-z, 0-9, '-' and '_' are allowed, no leading '-', at most 32 characters"
+    )]
+    Host(String),
 }
 
 impl Diagnostic for NameError {
@@ -289,6 +293,25 @@ impl SessionName {
     }
 }
 
+/// The name of a machine in the configuration. It is also part of NATS subjects.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct HostName(String);
+
+text_newtype!(HostName);
+checked_on_reading!(HostName);
+
+impl HostName {
+    const MAX_LENGTH: usize = 32;
+
+    pub fn new(name: impl Into<String>) -> Result<Self, NameError> {
+        let name = name.into();
+        let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+        let is_valid = (1..=Self::MAX_LENGTH).contains(&name.len()) && !name.starts_with('-');
+        if is_valid && name.chars().all(legal) { Ok(Self(name)) } else { Err(NameError::Host(name)) }
+    }
+}
+
 /// A hash of four hexadecimal digits (FNV-1a, folded), equal on every machine.
 fn short_hash(text: &str) -> String {
     let hash =
@@ -323,6 +346,16 @@ mod tests {
         ];
         for name in refused {
             assert!(BranchName::new(name).is_err(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn host_names_are_short_plain_words() {
+        for name in ["big", "gpu-2", "build_box", &"x".repeat(32)] {
+            assert_eq!(HostName::new(name).unwrap().as_str(), name);
+        }
+        for name in ["", "-x", "Big", "a.b", "a b", "a/b", "a*", "user@host", &"x".repeat(33)] {
+            assert!(HostName::new(name).is_err(), "{name:?}");
         }
     }
 

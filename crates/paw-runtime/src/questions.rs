@@ -21,8 +21,12 @@ pub(super) async fn raise(bus: Arc<Bus>, mut open: UnansweredQuestions, supervis
         tokio::select! {
             page = stream.next() => match page {
                 Ok(Some(page)) => {
-                    for stored in page.iter().filter_map(|kept| kept.parse(bus.session())) {
-                        open.record(&stored.message, stored.at);
+                    for kept in page {
+                        if let Some(stored) = kept.parse(bus.session())
+                            && !kept.entry.is_tracked_elsewhere(&stored.message)
+                        {
+                            open.record(&stored.message, stored.at);
+                        }
                     }
                 }
                 Ok(None) | Err(_) => return,

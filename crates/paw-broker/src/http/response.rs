@@ -125,7 +125,7 @@ impl From<LogError> for ApiError {
         let status = match error {
             LogError::Full => StatusCode::INSUFFICIENT_STORAGE,
             LogError::Closed => StatusCode::SERVICE_UNAVAILABLE,
-            LogError::Open(_) | LogError::Failed(_) | LogError::Damaged(_) => {
+            LogError::Open(_) | LogError::Failed(_) | LogError::Damaged(_) | LogError::Purged => {
                 StatusCode::INTERNAL_SERVER_ERROR
             }
         };

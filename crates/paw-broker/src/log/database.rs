@@ -10,6 +10,7 @@ use super::LogError;
 
 /// `purged` holds the newest sequence number that a purge deleted, so that it is not reused. `sent` holds the ids of recent
 /// messages that have one; an index on all messages would cost two thirds of the publish rate.
+/// A message with an `origin` came from another host. `purged_stream` holds the streams of purged sessions.
 pub(super) const MIGRATIONS: &[&str] = &[
     "
     CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER NOT NULL);
@@ -33,6 +34,21 @@ pub(super) const MIGRATIONS: &[&str] = &[
     CREATE TABLE sent (
         sender TEXT NOT NULL, id TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (sender, id)
     ) WITHOUT ROWID;
+",
+    "
+    ALTER TABLE message ADD COLUMN origin INTEGER;
+    ALTER TABLE message ADD COLUMN origin_seq INTEGER;
+    CREATE TABLE epoch (first_seq INTEGER PRIMARY KEY, id TEXT NOT NULL);
+    CREATE TABLE origin (
+        id INTEGER PRIMARY KEY, session INTEGER NOT NULL, host TEXT NOT NULL, epoch TEXT NOT NULL,
+        last_seq INTEGER NOT NULL, UNIQUE (session, host, epoch)
+    );
+    CREATE TABLE replica (
+        session INTEGER PRIMARY KEY, stream TEXT NOT NULL, incarnation TEXT, seq INTEGER NOT NULL DEFAULT 0,
+        digest TEXT NOT NULL DEFAULT '', own_seq INTEGER NOT NULL DEFAULT 0, sent INTEGER NOT NULL DEFAULT 0,
+        roster TEXT
+    );
+    CREATE TABLE purged_stream (id TEXT PRIMARY KEY) WITHOUT ROWID;
 ",
 ];
 

@@ -14,6 +14,8 @@ pub enum LogError {
     Damaged(String),
     #[error("cannot use the message log: {0}")]
     Failed(String),
+    #[error("the session was purged")]
+    Purged,
     #[error("the broker is shutting down")]
     Closed,
 }
@@ -24,6 +26,7 @@ impl LogError {
         match self {
             Self::Full => Self::Full,
             Self::Closed => Self::Closed,
+            Self::Purged => Self::Purged,
             Self::Failed(text) => Self::Failed(text.clone()),
             Self::Damaged(text) => Self::Damaged(text.clone()),
             Self::Open(SqliteError::Damaged { source, .. }) => Self::Damaged(source.to_string()),
@@ -51,6 +54,7 @@ impl Diagnostic for LogError {
             Self::Open(error) => error.report(),
             Self::Full => report.hint("free disk space, then send the message again"),
             Self::Damaged(_) => report.hint(sqlite::REPAIR),
+            Self::Purged => ErrorReport::new(ErrorCode::FailedPrecondition, self),
             Self::Failed(_) | Self::Closed => report,
         }
     }

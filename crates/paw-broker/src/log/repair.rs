@@ -102,6 +102,7 @@ fn parse_line(line: &[u8]) -> Option<(SessionId, LogEntry)> {
         sender,
         audience: if is_proof { Audience::None } else { message.audience() },
         body: body.to_string().into(),
+        is_replicated: false,
     };
     Some((SessionId::new(line["session"].as_str()?), entry))
 }

@@ -12,12 +12,13 @@ use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, Transaction
 
 use super::database::Database;
 use super::{
-    Appended, LogEntry, LogError, MessageDraft, MessageLog, NewestSeq, PageLimit, SessionId, sent, tokens,
+    Appended, LogEntry, LogError, MessageDraft, MessageLog, NewestSeq, PageLimit, ReplicaState, SessionId,
+    StreamId, StreamProgress, replica_tables, sent, tokens,
 };
 use crate::identity::TokenHash;
 use crate::route::Audience;
 
-const COLUMNS: &str = "seq, at, sender, audience, body";
+const COLUMNS: &str = "seq, at, sender, audience, body, origin";
 
 /// Messages in `<git-common-dir>/paw/broker.db`.
 #[derive(Debug)]
@@ -262,6 +263,45 @@ impl MessageLog for SqliteLog {
         Ok(())
     }
 
+    fn join_stream(&self, session: &SessionId, stream: &StreamId) -> Result<ReplicaState, LogError> {
+        let mut connection = self.database.writer();
+        let transaction = Transaction::new(&mut connection, TransactionBehavior::Immediate)?;
+        if replica_tables::is_purged(&transaction, stream)? {
+            return Err(LogError::Purged);
+        }
+        let SessionRow { number, .. } = find_or_insert_session(&transaction, session)?;
+        match replica_tables::find_stream(&transaction, number)? {
+            None => replica_tables::join(&transaction, number, stream)?,
+            Some(joined) if joined == stream.as_str() => {}
+            Some(joined) => {
+                return Err(LogError::Failed(format!("the session is replicated by the stream {joined}")));
+            }
+        }
+        replica_tables::begin_epoch(&transaction, head(&transaction)?)?;
+        let state = replica_tables::load(&transaction, number)?;
+        transaction.commit()?;
+        Ok(state)
+    }
+
+    fn append_replicated(
+        &self,
+        session: &SessionId,
+        stream: &StreamId,
+        progress: &StreamProgress,
+    ) -> Result<(), LogError> {
+        let mut connection = self.database.writer();
+        let transaction = Transaction::new(&mut connection, TransactionBehavior::Immediate)?;
+        // A session that is purged and started again under the same id has joined another stream.
+        let joined = find(&transaction, session)?.map(|found| found.number);
+        let Some(number) = joined else { return Err(LogError::Purged) };
+        if replica_tables::find_stream(&transaction, number)?.as_deref() != Some(stream.as_str()) {
+            return Err(LogError::Purged);
+        }
+        replica_tables::append(&transaction, number, head(&transaction)?, progress)?;
+        transaction.commit()?;
+        Ok(())
+    }
+
     fn purge(&self, session: &SessionId) -> Result<(), LogError> {
         let mut connection = self.database.writer();
         let transaction = Transaction::new(&mut connection, TransactionBehavior::Immediate)?;
@@ -270,6 +310,7 @@ impl MessageLog for SqliteLog {
             let delete = "DELETE FROM message WHERE seq >= ?2 AND +session = ?1";
             transaction.execute(delete, [number, first_seq])?;
             transaction.execute("DELETE FROM snapshot WHERE session = ?1", [number])?;
+            replica_tables::purge(&transaction, number)?;
             transaction.execute("DELETE FROM session WHERE id = ?1", [number])?;
         }
         transaction.execute("DELETE FROM token WHERE session = ?1", [session.as_str()])?;
@@ -295,6 +336,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<LogEntry> {
         sender: AgentId::new(text(2)?).map_err(|error| unreadable(2, error.into()))?,
         audience: Audience::from_column(row.get_ref(3)?.as_str_or_null()?),
         body: text(4)?.into(),
+        is_replicated: row.get::<_, Option<i64>>(5)?.is_some(),
     })
 }
 
@@ -319,12 +361,12 @@ fn count(limit: PageLimit) -> i64 {
     i64::try_from(limit.messages.max(1)).unwrap_or(i64::MAX)
 }
 
-fn signed(seq: u64) -> i64 {
+pub(super) fn signed(seq: u64) -> i64 {
     i64::try_from(seq).unwrap_or(i64::MAX)
 }
 
 /// Sequence numbers are always positive.
-fn unsigned(seq: i64) -> u64 {
+pub(super) fn unsigned(seq: i64) -> u64 {
     u64::try_from(seq).unwrap_or(0)
 }
 

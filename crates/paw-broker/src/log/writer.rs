@@ -179,7 +179,8 @@ impl Writer {
                 self.questions.apply(&message, at, seq);
                 let session = context.session.clone();
                 let whole = StoredMessage { seq, session, at, sender: sender.clone(), message };
-                cache.add(LogEntry { seq, at, sender, audience, body }, Some(whole));
+                let entry = LogEntry { seq, at, sender, audience, body, is_replicated: false };
+                cache.add(entry, Some(whole));
                 head = seq;
             }
             numbered.push(seq);
@@ -220,7 +221,9 @@ impl Writer {
             let Some(last) = page.last().map(|entry| entry.seq) else { return };
             for entry in page.into_iter().filter(|entry| entry.seq < end) {
                 let stored = entry.parse(&context.session);
-                if let Some(stored) = &stored {
+                if let Some(stored) = &stored
+                    && !entry.is_tracked_elsewhere(&stored.message)
+                {
                     self.questions.apply(&stored.message, stored.at, stored.seq);
                 }
                 cache.add(entry, stored);

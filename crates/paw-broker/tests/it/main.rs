@@ -16,6 +16,7 @@ mod http;
 mod learnings;
 mod log;
 mod message;
+mod replica;
 mod server;
 mod slow_tokens;
 mod stream;

@@ -10,7 +10,8 @@ use paw_broker::Bus;
 use paw_broker::http::{ServerAddress, ServerContext, ServerLimits, TokenCache, WaitingRequests, serve};
 use paw_broker::identity::{Keyring, Token, TokenHash};
 use paw_broker::log::{
-    self, Appended, LogEntry, LogError, MessageDraft, MessageLog, NewestSeq, PageLimit, SessionId,
+    self, Appended, LogEntry, LogError, MessageDraft, MessageLog, NewestSeq, PageLimit, ReplicaState,
+    SessionId, StreamId, StreamProgress,
 };
 use paw_core::AgentId;
 use paw_core::config::BrokerAuth;
@@ -81,6 +82,12 @@ impl MessageLog for SlowTokens {
         unreachable!("this test restores nothing")
     }
 
+    fn join_stream(&self, _: &SessionId, _: &StreamId) -> Result<ReplicaState, LogError> {
+        Err(LogError::Closed)
+    }
+    fn append_replicated(&self, _: &SessionId, _: &StreamId, _: &StreamProgress) -> Result<(), LogError> {
+        Err(LogError::Closed)
+    }
     fn purge(&self, _: &SessionId) -> Result<(), LogError> {
         Err(LogError::Closed)
     }

@@ -1,0 +1,129 @@
+//! What the log keeps of a session that is replicated to other hosts.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use paw_broker::log::{
+    self, LogEpoch, LogError, MessageDraft, MessageLog, Origin, PageLimit, ReplicatedMessage, StreamCursor,
+    StreamId, StreamPosition, StreamProgress,
+};
+use paw_broker::message::{AnswerMessage, ArtifactMessage, Message, QuestionMessage};
+use paw_broker::{Bus, SessionId};
+use paw_core::HostName;
+use paw_host::clock;
+use paw_testkit::wait_until;
+
+use crate::server::id;
+
+fn open(dir: &Path) -> Arc<dyn MessageLog> {
+    log::open(&dir.join("db")).unwrap()
+}
+
+fn session() -> SessionId {
+    SessionId::new("s")
+}
+
+fn commit(agent: &str) -> Message {
+    ArtifactMessage::new(id(agent), ArtifactMessage::COMMITTED).into()
+}
+
+fn origin() -> Origin {
+    Origin { host: HostName::new("big").unwrap(), epoch: LogEpoch::random() }
+}
+
+fn progress(origin: &Origin, messages: impl IntoIterator<Item = (u64, Message)>) -> StreamProgress {
+    let messages = messages.into_iter().map(|(seq, message)| ReplicatedMessage {
+        origin: origin.clone(),
+        seq,
+        draft: MessageDraft::new(message, clock::now()),
+    });
+    let cursor = StreamCursor { incarnation: "one".into(), seq: 7, digest: "abc".into() };
+    StreamProgress {
+        messages: messages.collect(),
+        position: StreamPosition { cursor: Some(cursor), own_seq: 3, sent: 2 },
+        ..StreamProgress::default()
+    }
+}
+
+#[test]
+fn messages_of_another_host_and_the_position_behind_them_survive_a_restart_together() {
+    let dir = tempfile::tempdir().unwrap();
+    let (log, session, stream, origin) = (open(dir.path()), session(), StreamId::random(), origin());
+    log.append(&session, &[MessageDraft::new(commit("a"), clock::now())]).unwrap();
+    assert_eq!(log.join_stream(&session, &stream).unwrap().position, StreamPosition::default());
+    let read = progress(&origin, [(4, commit("b")), (9, commit("b"))]);
+    log.append_replicated(&session, &stream, &read).unwrap();
+    let skipped = StreamProgress { origins: vec![(origin.clone(), 11)], roster: Some("r".into()), ..read };
+    log.append_replicated(&session, &stream, &StreamProgress { messages: Vec::new(), ..skipped.clone() })
+        .unwrap();
+    drop(log);
+    let log = open(dir.path());
+    let state = log.join_stream(&session, &stream).unwrap();
+    assert_eq!(state.position, skipped.position);
+    assert_eq!(state.origins, [(origin, 11)]);
+    assert_eq!(state.roster.as_deref(), Some("r"));
+    let page = log.history(&session, 0, PageLimit::DEFAULT).unwrap();
+    let rows: Vec<_> =
+        page.iter().map(|entry| (entry.seq, entry.sender.as_str(), entry.is_replicated)).collect();
+    assert_eq!(rows, [(1, "a", false), (2, "b", true), (3, "b", true)]);
+    let inbox = log.inbox(&session, &id("a"), 0, PageLimit::DEFAULT).unwrap();
+    assert_eq!(inbox.iter().map(|entry| entry.seq).collect::<Vec<_>>(), [2, 3]);
+}
+
+#[test]
+fn the_log_starts_a_new_epoch_whenever_it_joins_its_stream() {
+    let dir = tempfile::tempdir().unwrap();
+    let (log, session, stream) = (open(dir.path()), session(), StreamId::random());
+    let append = |count| {
+        let drafts: Vec<_> = (0..count).map(|_| MessageDraft::new(commit("a"), clock::now())).collect();
+        log.append(&session, &drafts).unwrap();
+    };
+    let join = || log.join_stream(&session, &stream).unwrap().epochs;
+    append(3);
+    let first = join();
+    assert_eq!(first.iter().map(|(seq, _)| *seq).collect::<Vec<_>>(), [1], "older messages are in the first");
+    append(2);
+    let second = join();
+    assert_eq!(second.iter().map(|(seq, _)| *seq).collect::<Vec<_>>(), [1, 6]);
+    assert_eq!(second[0], first[0]);
+    let third = join();
+    assert_eq!(third.iter().map(|(seq, _)| *seq).collect::<Vec<_>>(), [1, 6]);
+    assert_ne!(third[1], second[1], "an epoch without messages is replaced");
+    let other = log.join_stream(&session, &StreamId::random()).unwrap_err().to_string();
+    assert!(other.contains(stream.as_str()), "{other}");
+}
+
+#[test]
+fn a_purged_session_does_not_come_back_from_its_stream() {
+    let dir = tempfile::tempdir().unwrap();
+    let (log, session, stream, origin) = (open(dir.path()), session(), StreamId::random(), origin());
+    log.join_stream(&session, &stream).unwrap();
+    let read = progress(&origin, [(1, commit("b"))]);
+    log.append_replicated(&session, &stream, &read).unwrap();
+    log.purge(&session).unwrap();
+    assert!(matches!(log.append_replicated(&session, &stream, &read), Err(LogError::Purged)));
+    assert!(matches!(log.join_stream(&session, &stream), Err(LogError::Purged)));
+    log.join_stream(&session, &StreamId::random()).unwrap();
+    assert!(matches!(log.append_replicated(&session, &stream, &read), Err(LogError::Purged)));
+    assert!(log.history(&session, 0, PageLimit::DEFAULT).unwrap().is_empty());
+}
+
+#[test]
+fn automatic_replies_and_question_tracking_do_not_run_again_on_replicated_messages() {
+    let dir = tempfile::tempdir().unwrap();
+    let (log, session, stream, origin) = (open(dir.path()), session(), StreamId::random(), origin());
+    log.join_stream(&session, &stream).unwrap();
+    let bus = Bus::open(Arc::clone(&log), session.clone(), true).unwrap();
+    let question = |agent: &str| Message::from(QuestionMessage::new(id(agent), "which port?"));
+    let own = bus.publish_blocking(question("a"), clock::now()).unwrap();
+    let answer = AnswerMessage::new(id("a"), id("operator"), "9119").into();
+    let read = progress(&origin, [(1, commit("b")), (2, question("b")), (3, answer)]);
+    log.append_replicated(&session, &stream, &read).unwrap();
+    bus.refresh();
+    wait_until("the bus has read the replicated messages", || (bus.head() == own + 3).then_some(()));
+    let repeated = bus.publish_blocking(question("b"), clock::now()).unwrap();
+    assert_eq!(repeated, own + 4, "no reply was added, and the other host tracks its question");
+    let again = bus.publish_blocking(question("a"), clock::now()).unwrap();
+    assert_eq!(again, own + 5, "the question was answered from the other host");
+    bus.close();
+}
