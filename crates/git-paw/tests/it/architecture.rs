@@ -10,7 +10,7 @@ const ROWS: [&[&str]; 8] = [
     &["paw-host"],
     &["paw-agent", "paw-broker", "paw-worktree"],
     &["paw-view"],
-    &["paw-daemon", "paw-screen", "paw-session"],
+    &["paw-cluster", "paw-daemon", "paw-screen", "paw-session"],
     &["paw-supervisor"],
     &["paw-autopilot", "paw-runtime"],
     &["git-paw"],

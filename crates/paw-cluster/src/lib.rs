@@ -1,0 +1,22 @@
+//! One session on several machines.
+//!
+//! Every host has its own log, and its agents talk only to it. The local messages of each log are sent to a stream in signed
+//! batches, and the messages of all other hosts are read from there: exactly once, and in the order of their host.
+//!
+//! - [`roster`]: the hosts of a session, their keys, and which agents each may speak for
+//! - [`batch`]: messages of one host, signed, as an entry of the stream
+//! - [`reader`]: what an entry of the stream changes; recognises streams that were deleted or restored
+//! - [`outbox`]: which local messages are sent next, one batch at a time
+//! - [`replicator`]: both together, for one session
+//! - [`nats`]: the stream in NATS JetStream (feature `nats`)
+//!
+//! All but the last two are pure.
+
+pub mod batch;
+#[cfg(feature = "nats")]
+pub mod nats;
+pub mod outbox;
+pub mod reader;
+#[cfg(feature = "nats")]
+pub mod replicator;
+pub mod roster;

@@ -1,0 +1,327 @@
+//! The stream of a session in NATS JetStream.
+//!
+//! JetStream keeps what a host sent in the order it was stored. It acknowledges before it syncs to disk, it can be deleted and
+//! restored, and hosts can store entries under subjects that they may not publish to: readers rely on none of that.
+
+use std::time::Duration;
+
+use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
+use async_nats::jetstream::context::{
+    CreateStreamErrorKind, GetStreamErrorKind, PublishError, PublishErrorKind,
+};
+use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::stream::{Config, DiscardPolicy, Info, StorageType, Stream};
+use async_nats::jetstream::{self, Context, ErrorCode as NatsCode};
+use async_nats::{Client, ConnectOptions, Event};
+use paw_broker::log::StreamId;
+use paw_core::{Diagnostic, ErrorCode, ErrorReport, HostName};
+use tokio::sync::watch;
+use tokio_stream::StreamExt as _;
+
+use crate::batch::SignedBatch;
+use crate::reader::StreamEntry;
+
+const SIGNATURE: &str = "Paw-Signature";
+/// The server must take a batch with one message of the largest size.
+const LARGEST_ENTRY: usize = 1 << 20;
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
+const ACK_TIMEOUT: Duration = Duration::from_secs(2);
+const PING: Duration = Duration::from_secs(5);
+const LONGEST_RECONNECT: Duration = Duration::from_secs(2);
+/// Entries that are asked for at once.
+const PULL: usize = 100;
+const PULL_EXPIRES: Duration = Duration::from_secs(30);
+const PULL_HEARTBEAT: Duration = Duration::from_secs(5);
+/// The server forgets a reader that is gone for this long. It starts at its own cursor when it comes back.
+const READER_LIFETIME: Duration = Duration::from_mins(1);
+
+/// How to reach the stream.
+#[derive(Debug, Clone)]
+pub struct NatsSettings {
+    /// URLs, such as `nats://127.0.0.1:4222`.
+    pub servers: Vec<String>,
+    pub stream: StreamId,
+    pub host: HostName,
+    /// The hub creates the stream if it is missing.
+    pub is_hub: bool,
+    /// On how many servers of a cluster the stream is stored.
+    pub replicas: usize,
+}
+
+/// The stream cannot be used right now.
+#[derive(Debug, thiserror::Error)]
+pub enum NatsError {
+    #[error("not an address of a NATS server: {0}")]
+    Address(String),
+    #[error("cannot reach the NATS server: {0}")]
+    Unreachable(String),
+    #[error("the NATS server takes only {0} bytes per message; {LARGEST_ENTRY} are needed")]
+    SmallPayload(usize),
+    #[error("the stream {0} does not exist yet; the hub creates it")]
+    NoStream(String),
+    #[error("the NATS server refused a request: {0}")]
+    Refused(String),
+    #[error("reading the stream was interrupted: {0}")]
+    Interrupted(String),
+}
+
+impl Diagnostic for NatsError {
+    fn report(&self) -> ErrorReport {
+        let report = |code| ErrorReport::new(code, self);
+        match self {
+            Self::Address(_) => report(ErrorCode::InvalidArgument).hint("use nats://HOST:PORT"),
+            Self::SmallPayload(_) => {
+                report(ErrorCode::FailedPrecondition).hint("set max_payload in the server's configuration")
+            }
+            Self::NoStream(_) => report(ErrorCode::FailedPrecondition),
+            Self::Unreachable(_) | Self::Refused(_) | Self::Interrupted(_) => report(ErrorCode::Internal),
+        }
+    }
+}
+
+fn refused(error: impl std::fmt::Display) -> NatsError {
+    NatsError::Refused(error.to_string())
+}
+
+/// The stream as it is now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamState {
+    /// Random, chosen when the stream was created.
+    pub incarnation: String,
+    /// The number of the last entry.
+    pub last: u64,
+}
+
+impl From<&Info> for StreamState {
+    fn from(info: &Info) -> Self {
+        Self {
+            incarnation: info.config.description.clone().unwrap_or_default(),
+            last: info.state.last_sequence,
+        }
+    }
+}
+
+/// What became of a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SendOutcome {
+    /// It is stored under this number.
+    Stored(u64),
+    /// Another entry is the host's last one.
+    NotNext,
+    /// It may or may not be stored.
+    Unknown(String),
+}
+
+/// A connection that reconnects by itself.
+#[derive(Debug, Clone)]
+pub struct NatsStream {
+    client: Client,
+    context: Context,
+    settings: NatsSettings,
+    /// Counts connections. Whatever was asked over an earlier one may never be answered.
+    connections: watch::Receiver<u64>,
+}
+
+impl NatsStream {
+    /// Returns at once; the connection is made as soon as a server answers.
+    pub async fn connect(settings: NatsSettings) -> Result<Self, NatsError> {
+        let (sender, connections) = watch::channel(0_u64);
+        let client = ConnectOptions::new()
+            .name(format!("git-paw {}", settings.host))
+            .custom_inbox_prefix(format!("_INBOX_{}", settings.host))
+            .ping_interval(PING)
+            .request_timeout(Some(REQUEST_TIMEOUT))
+            .retry_on_initial_connect()
+            .max_reconnects(None)
+            .reconnect_delay_callback(|attempts| {
+                let doubled = Duration::from_millis(50 << attempts.min(6));
+                doubled.min(LONGEST_RECONNECT)
+            })
+            .event_callback(move |event| {
+                match &event {
+                    Event::Connected | Event::Disconnected => sender.send_modify(|count| *count += 1),
+                    _ => tracing::warn!(target: "paw::cluster", "NATS: {event}"),
+                }
+                async {}
+            })
+            .connect(settings.servers.as_slice())
+            .await
+            .map_err(|error| NatsError::Address(error.to_string()))?;
+        let context = jetstream::ContextBuilder::new()
+            .timeout(REQUEST_TIMEOUT)
+            .ack_timeout(ACK_TIMEOUT)
+            .build(client.clone());
+        Ok(Self { client, context, settings, connections })
+    }
+
+    pub fn is_connected(&self) -> bool {
+        self.client.connection_state() == async_nats::connection::State::Connected
+    }
+
+    /// Changes with every connection that is made or lost.
+    pub fn connections(&self) -> watch::Receiver<u64> {
+        self.connections.clone()
+    }
+
+    fn name(&self) -> String {
+        format!("PAW_{}", self.settings.stream)
+    }
+
+    fn subject(&self) -> String {
+        format!("paw.{}.{}", self.settings.stream, self.settings.host)
+    }
+
+    /// Looks the stream up. The hub creates it if it is missing.
+    pub async fn open(&self) -> Result<StreamState, NatsError> {
+        Ok(self.find_or_create().await?.cached_info().into())
+    }
+
+    async fn find_or_create(&self) -> Result<Stream, NatsError> {
+        let limit = self.client.server_info().max_payload;
+        if limit < LARGEST_ENTRY {
+            return Err(NatsError::SmallPayload(limit));
+        }
+        match self.context.get_stream(self.name()).await {
+            Ok(stream) => Ok(stream),
+            Err(error) => match error.kind() {
+                GetStreamErrorKind::JetStream(error) if error.error_code() == NatsCode::STREAM_NOT_FOUND => {
+                    if !self.settings.is_hub {
+                        return Err(NatsError::NoStream(self.name()));
+                    }
+                    self.create().await
+                }
+                GetStreamErrorKind::Request => Err(NatsError::Unreachable(error.to_string())),
+                _ => Err(refused(error)),
+            },
+        }
+    }
+
+    async fn create(&self) -> Result<Stream, NatsError> {
+        let config = Config {
+            name: self.name(),
+            subjects: vec![format!("paw.{}.>", self.settings.stream)],
+            storage: StorageType::File,
+            discard: DiscardPolicy::New,
+            deny_delete: true,
+            deny_purge: true,
+            max_message_size: LARGEST_ENTRY as i32,
+            num_replicas: self.settings.replicas,
+            description: Some(StreamId::random().to_string()),
+            ..Config::default()
+        };
+        match self.context.create_stream(config).await {
+            Ok(stream) => Ok(stream),
+            Err(error) => match error.kind() {
+                CreateStreamErrorKind::JetStream(reason)
+                    if reason.error_code() == NatsCode::STREAM_NAME_EXIST =>
+                {
+                    self.context.get_stream(self.name()).await.map_err(refused)
+                }
+                _ => Err(refused(error)),
+            },
+        }
+    }
+
+    /// Reads from the entry with this number on.
+    pub async fn read_from(&self, start: u64) -> Result<NatsEntries, NatsError> {
+        let stream = self.find_or_create().await?;
+        let name = self.settings.host.as_str();
+        // A reader cannot be moved; the one of an earlier connection may still exist.
+        let _ = stream.delete_consumer(name).await;
+        let config = pull::Config {
+            name: Some(name.to_owned()),
+            deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: start.max(1) },
+            ack_policy: AckPolicy::None,
+            inactive_threshold: READER_LIFETIME,
+            memory_storage: true,
+            num_replicas: 1,
+            ..pull::Config::default()
+        };
+        let consumer = stream.create_consumer(config).await.map_err(refused)?;
+        let messages = consumer
+            .stream()
+            .max_messages_per_batch(PULL)
+            .expires(PULL_EXPIRES)
+            .heartbeat(PULL_HEARTBEAT)
+            .messages()
+            .await
+            .map_err(refused)?;
+        Ok(NatsEntries { messages, read: 0 })
+    }
+
+    /// Sends a batch, if the host's last entry has the number `expected`. Nothing is sent while there is no connection: the client
+    /// would keep it and send it whenever there is one.
+    pub async fn send(&self, batch: SignedBatch, expected: u64) -> SendOutcome {
+        if !self.is_connected() {
+            return SendOutcome::Unknown("there is no connection".to_owned());
+        }
+        let message = PublishMessage::build()
+            .payload(batch.payload.into())
+            .header(SIGNATURE, batch.signature.as_str())
+            .expected_last_subject_sequence(expected);
+        let answer = async { self.context.send_publish(self.subject(), message).await?.await };
+        match answer.await {
+            Ok(stored) => SendOutcome::Stored(stored.sequence),
+            Err(error) => outcome_of(&error),
+        }
+    }
+}
+
+fn outcome_of(error: &PublishError) -> SendOutcome {
+    match error.kind() {
+        PublishErrorKind::WrongLastSequence => SendOutcome::NotNext,
+        _ => SendOutcome::Unknown(error.to_string()),
+    }
+}
+
+/// The entries of a stream, in order.
+pub struct NatsEntries {
+    messages: pull::Stream,
+    /// The number of entries so far.
+    read: u64,
+}
+
+impl std::fmt::Debug for NatsEntries {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NatsEntries").field("read", &self.read).finish_non_exhaustive()
+    }
+}
+
+/// An entry of the stream.
+#[derive(Debug)]
+pub struct NatsEntry {
+    message: jetstream::Message,
+    seq: u64,
+}
+
+impl NatsEntry {
+    pub fn size(&self) -> usize {
+        self.message.payload.len()
+    }
+
+    pub fn as_entry(&self) -> StreamEntry<'_> {
+        let signature = self.message.headers.as_ref().and_then(|headers| headers.get(SIGNATURE));
+        StreamEntry {
+            seq: self.seq,
+            host: self.message.subject.rsplit('.').next().unwrap_or_default(),
+            signature: signature.map(async_nats::HeaderValue::as_str),
+            payload: &self.message.payload,
+        }
+    }
+}
+
+impl NatsEntries {
+    /// Waits for the next entry.
+    pub async fn next(&mut self) -> Result<NatsEntry, NatsError> {
+        let interrupted = |why: &dyn std::fmt::Display| NatsError::Interrupted(why.to_string());
+        let message = self.messages.next().await.ok_or_else(|| interrupted(&"the server ended it"))?;
+        let message = message.map_err(|error| interrupted(&error))?;
+        let info = message.info().map_err(|error| interrupted(&error))?;
+        self.read += 1;
+        if info.consumer_sequence != self.read {
+            return Err(interrupted(&"an entry was lost on its way"));
+        }
+        let seq = info.stream_sequence;
+        Ok(NatsEntry { message, seq })
+    }
+}

@@ -1,0 +1,401 @@
+//! Replicates the messages of one session, in both directions.
+//!
+//! Nothing here is on the path of a local publish: it reads the log behind it, and a broken connection only makes it wait.
+
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use paw_broker::bus::{Bus, Subscription};
+use paw_broker::cache::CachedMessage;
+use paw_broker::log::{LogError, MessageLog};
+use paw_core::{Diagnostic, ErrorReport};
+use paw_host::signing::SecretKey;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::batch::{Batch, BatchHeader, BatchRow};
+use crate::nats::{NatsEntries, NatsEntry, NatsError, NatsSettings, NatsStream, SendOutcome};
+use crate::outbox::{LARGEST_MESSAGE, Outbox};
+use crate::reader::{ReadAgain, SkippedEntry, StreamReader};
+use crate::roster::Roster;
+
+/// The least time between two batches. While many messages are published, larger batches cost less.
+const SEND_PAUSE: Duration = Duration::from_millis(3);
+const SHORTEST_RETRY: Duration = Duration::from_millis(50);
+const LONGEST_RETRY: Duration = Duration::from_secs(5);
+/// Entries that are stored with one commit.
+const READ_ENTRIES: usize = 500;
+const READ_BYTES: usize = 4 << 20;
+
+/// What a replicator needs.
+#[derive(Debug)]
+pub struct ReplicatorSettings {
+    pub nats: NatsSettings,
+    pub bus: Arc<Bus>,
+    pub log: Arc<dyn MessageLog>,
+    /// Signs the batches of this host.
+    pub key: SecretKey,
+    /// The hosts of the session. The hub announces each change in the stream; elsewhere only the first value counts.
+    pub roster: watch::Receiver<Roster>,
+}
+
+/// How replication is doing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReplicationStatus {
+    /// Why there is no connection, or why it does not help.
+    pub problem: Option<String>,
+    pub is_connected: bool,
+    /// The last entry that was read, and the last one that is known to exist.
+    pub read: u64,
+    pub last: u64,
+    /// Local messages up to this one are in the stream.
+    pub sent: u64,
+    /// The version of the roster that the hub has stored in the stream. Agents that are in it may start.
+    pub announced: u64,
+    /// Entries and messages that were skipped.
+    pub skipped: u64,
+}
+
+/// Replication has ended and will not start again.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplicationError {
+    #[error(transparent)]
+    Log(#[from] LogError),
+    #[error(transparent)]
+    Nats(#[from] NatsError),
+}
+
+impl Diagnostic for ReplicationError {
+    fn report(&self) -> ErrorReport {
+        match self {
+            Self::Log(error) => error.report(),
+            Self::Nats(error) => error.report(),
+        }
+    }
+}
+
+/// Why a connection is not used any longer.
+enum Interruption {
+    /// The stream has to be read from another place, or over another connection.
+    Again,
+    Nats(NatsError),
+    Log(LogError),
+}
+
+impl From<NatsError> for Interruption {
+    fn from(error: NatsError) -> Self {
+        Self::Nats(error)
+    }
+}
+
+impl From<ReadAgain> for Interruption {
+    fn from(_: ReadAgain) -> Self {
+        Self::Again
+    }
+}
+
+type SendFuture = Pin<Box<dyn Future<Output = SendOutcome> + Send>>;
+
+/// Replicates one session until it is dropped.
+pub struct Replicator {
+    settings: ReplicatorSettings,
+    nats: NatsStream,
+    reader: StreamReader,
+    outbox: Outbox,
+    messages: Option<Subscription>,
+    sending: Option<SendFuture>,
+    /// The version of the roster in the batch that is on its way.
+    announcing: u64,
+    send_at: Instant,
+    failures: u32,
+    nonce: u64,
+    incarnation: String,
+    /// What was reported, so that a hostile host does not fill the log.
+    reported: BTreeSet<(String, String)>,
+    status: watch::Sender<ReplicationStatus>,
+}
+
+impl std::fmt::Debug for Replicator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Replicator").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+impl Replicator {
+    /// Joins the stream. Fails if the session was purged here. Needs no connection yet.
+    pub async fn open(
+        settings: ReplicatorSettings,
+    ) -> Result<(Self, watch::Receiver<ReplicationStatus>), ReplicationError> {
+        let nats = NatsStream::connect(settings.nats.clone()).await?;
+        let reader = join(&settings).await?;
+        let outbox = Outbox::new(reader.epochs().clone());
+        let (status, receiver) = watch::channel(ReplicationStatus::default());
+        let replicator = Self {
+            settings,
+            nats,
+            reader,
+            outbox,
+            messages: None,
+            sending: None,
+            announcing: 0,
+            send_at: Instant::now(),
+            failures: 0,
+            nonce: 0,
+            incarnation: String::new(),
+            reported: BTreeSet::new(),
+            status,
+        };
+        Ok((replicator, receiver))
+    }
+
+    /// Replicates until the session is purged or its bus is closed. May be dropped at any moment.
+    pub async fn run(mut self) -> ReplicationError {
+        let mut retry = SHORTEST_RETRY;
+        loop {
+            let started = Instant::now();
+            let interruption = match self.replicate().await {
+                Err(interruption) => interruption,
+                Ok(never) => match never {},
+            };
+            self.sending = None;
+            self.outbox.reset();
+            match interruption {
+                Interruption::Log(error @ (LogError::Purged | LogError::Closed)) => return error.into(),
+                Interruption::Log(error) => {
+                    tracing::warn!(target: "paw::cluster", "cannot store messages of other hosts: {error}");
+                    self.set_problem(error.to_string());
+                    // What was read is not stored, so the log decides where to continue.
+                    match join(&self.settings).await {
+                        Ok(reader) => self.reader = reader,
+                        Err(error @ LogError::Purged) => return error.into(),
+                        Err(_) => {}
+                    }
+                }
+                Interruption::Nats(error) => {
+                    tracing::debug!(target: "paw::cluster", "replication waits: {error}");
+                    self.set_problem(error.to_string());
+                }
+                Interruption::Again => {}
+            }
+            if started.elapsed() > LONGEST_RETRY {
+                retry = SHORTEST_RETRY;
+            }
+            tokio::time::sleep(retry).await;
+            retry = (retry * 2).min(LONGEST_RETRY);
+        }
+    }
+
+    fn set_problem(&self, problem: String) {
+        self.status.send_modify(|status| status.problem = Some(problem));
+    }
+
+    /// Uses one connection as long as it lasts.
+    async fn replicate(&mut self) -> Result<std::convert::Infallible, Interruption> {
+        let mut connections = self.nats.connections();
+        self.status.send_modify(|status| status.is_connected = false);
+        while !self.nats.is_connected() {
+            self.set_problem("no NATS server answers".to_owned());
+            // The sender lives in the client.
+            connections.changed().await.map_err(|_| Interruption::Again)?;
+        }
+        connections.borrow_and_update();
+        let state = self.nats.open().await?;
+        if state.incarnation != self.incarnation {
+            self.incarnation.clone_from(&state.incarnation);
+            self.status.send_modify(|status| status.announced = 0);
+        }
+        let start = self.reader.start(&state.incarnation, state.last);
+        let mut entries = self.nats.read_from(start).await?;
+        self.outbox.reset();
+        self.outbox.ends_at(state.last);
+        self.note_end(state.last);
+        self.status.send_modify(|status| (status.is_connected, status.problem) = (true, None));
+        loop {
+            self.prepare_to_send().await?;
+            let wants_more = self.outbox.wants_more();
+            let may_send = self.sending.is_none() && self.has_something_to_send();
+            tokio::select! {
+                entry = entries.next() => self.read(entry?, &mut entries).await?,
+                outcome = wait_for(&mut self.sending) => self.handle_outcome(outcome),
+                page = next_page(&mut self.messages), if wants_more => self.add_to_outbox(page.map_err(Interruption::Log)?)?,
+                () = tokio::time::sleep_until(self.send_at), if may_send => self.send(),
+                changed = self.settings.roster.changed(), if self.settings.nats.is_hub => {
+                    changed.map_err(|_| Interruption::Log(LogError::Closed))?;
+                }
+                _ = connections.changed() => return Err(Interruption::Again),
+            }
+        }
+    }
+
+    fn note_end(&self, last: u64) {
+        let read = self.reader.position().cursor.as_ref().map_or(0, |cursor| cursor.seq);
+        let sent = self.outbox.sent();
+        self.status.send_if_modified(|status| {
+            let before = status.clone();
+            (status.read, status.last, status.sent) = (read, last.max(read), sent);
+            *status != before
+        });
+    }
+
+    /// After a batch that may not be stored, asks the stream where it ends, and continues from there once it was read.
+    async fn prepare_to_send(&mut self) -> Result<(), Interruption> {
+        if self.outbox.needs_end() && Instant::now() >= self.send_at {
+            let state = self.nats.open().await?;
+            if state.incarnation != self.incarnation {
+                return Err(Interruption::Again);
+            }
+            self.outbox.ends_at(state.last);
+            self.note_end(state.last);
+        }
+        if self.outbox.has_read(self.reader.position()) {
+            self.messages = Some(self.settings.bus.subscribe_after(self.outbox.read()));
+        }
+        Ok(())
+    }
+
+    fn has_news(&self) -> bool {
+        self.settings.nats.is_hub && self.settings.roster.borrow().version > self.status.borrow().announced
+    }
+
+    /// Whether the timer has to run: for a batch, or for the question where the stream ends.
+    fn has_something_to_send(&self) -> bool {
+        self.outbox.needs_end() || self.outbox.can_send(self.has_news())
+    }
+
+    /// Reads this entry and those that have arrived, and stores them with one commit.
+    async fn read(&mut self, first: NatsEntry, entries: &mut NatsEntries) -> Result<(), Interruption> {
+        let (mut next, mut count, mut size) = (Some(first), 0, 0);
+        let (mut result, mut interrupted) = (Ok(()), None);
+        while let Some(entry) = next.take() {
+            count += 1;
+            size += entry.size();
+            result = self.reader.read(&entry.as_entry());
+            if result.is_err() || count >= READ_ENTRIES || size >= READ_BYTES {
+                break;
+            }
+            tokio::select! {
+                biased;
+                entry = entries.next() => match entry {
+                    Ok(entry) => next = Some(entry),
+                    Err(error) => interrupted = Some(error),
+                },
+                () = std::future::ready(()) => {}
+            }
+        }
+        self.store().await?;
+        self.report_skipped();
+        if self.reader.take_own_gap() {
+            self.outbox.reset();
+        }
+        let last = self.status.borrow().last;
+        self.note_end(last);
+        result?;
+        interrupted.map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    async fn store(&mut self) -> Result<(), Interruption> {
+        let Some(progress) = self.reader.take_progress() else { return Ok(()) };
+        let has_messages = !progress.messages.is_empty();
+        let (log, session) = (Arc::clone(&self.settings.log), self.settings.bus.session().clone());
+        let stream = self.settings.nats.stream.clone();
+        let stored = tokio::task::spawn_blocking(move || log.append_replicated(&session, &stream, &progress));
+        stored.await.map_err(|_| Interruption::Log(LogError::Closed))?.map_err(Interruption::Log)?;
+        if has_messages {
+            self.settings.bus.refresh();
+        }
+        Ok(())
+    }
+
+    fn report_skipped(&mut self) {
+        for SkippedEntry { seq, host, reason } in self.reader.take_skipped() {
+            self.status.send_modify(|status| status.skipped += 1);
+            let reason = reason.to_string();
+            if self.reported.len() < 100 && self.reported.insert((host.clone(), reason.clone())) {
+                tracing::warn!(target: "paw::cluster", "skipped entry {seq} of the host '{host}': {reason}");
+            }
+        }
+    }
+
+    fn add_to_outbox(&mut self, page: Option<Vec<Arc<CachedMessage>>>) -> Result<(), Interruption> {
+        let Some(page) = page else { return Err(Interruption::Log(LogError::Closed)) };
+        let read = page.last().map_or(0, |kept| kept.entry.seq);
+        let local = page.iter().map(|kept| &kept.entry).filter(|entry| !entry.is_replicated);
+        let rows = local.filter(|entry| {
+            let fits = entry.body.len() <= LARGEST_MESSAGE;
+            if !fits {
+                tracing::warn!(target: "paw::cluster", "message {} is too large for other hosts", entry.seq);
+            }
+            fits
+        });
+        let rows = rows.map(|entry| BatchRow { seq: entry.seq, at: entry.at, body: entry.body.clone() });
+        self.outbox.add(rows, read);
+        Ok(())
+    }
+
+    fn send(&mut self) {
+        let roster = self.has_news().then(|| self.settings.roster.borrow().clone());
+        let Some(next) = self.outbox.next(roster.is_some()) else { return };
+        self.send_at = Instant::now() + SEND_PAUSE;
+        self.nonce += 1;
+        let NatsSettings { stream, host, .. } = &self.settings.nats;
+        let nonce = format!("{}-{}", paw_host::clock::now().as_nanosecond(), self.nonce);
+        let mut header = BatchHeader::new(stream.clone(), host.clone(), next.epoch, nonce);
+        header.after = next.after;
+        self.announcing = roster.as_ref().map_or(0, |roster| roster.version);
+        header.roster = roster;
+        let batch = Batch { header, rows: next.rows }.sign(&self.settings.key);
+        let nats = self.nats.clone();
+        self.sending = Some(Box::pin(async move { nats.send(batch, next.expected).await }));
+    }
+
+    fn handle_outcome(&mut self, outcome: SendOutcome) {
+        self.sending = None;
+        match outcome {
+            SendOutcome::Stored(seq) => {
+                self.failures = 0;
+                self.outbox.stored(seq);
+                let announced = self.announcing;
+                self.status.send_modify(|status| status.announced = status.announced.max(announced));
+                self.note_end(seq);
+                return;
+            }
+            SendOutcome::NotNext => {
+                tracing::debug!(target: "paw::cluster", "the stream has another last batch of this host");
+            }
+            SendOutcome::Unknown(reason) => {
+                tracing::debug!(target: "paw::cluster", "a batch may not be stored: {reason}");
+                self.set_problem(reason);
+            }
+        }
+        self.outbox.reset();
+        self.send_at = Instant::now() + (SHORTEST_RETRY * 2_u32.pow(self.failures.min(6))).min(LONGEST_RETRY);
+        self.failures += 1;
+    }
+}
+
+async fn join(settings: &ReplicatorSettings) -> Result<StreamReader, LogError> {
+    let (log, session) = (Arc::clone(&settings.log), settings.bus.session().clone());
+    let NatsSettings { stream, host, .. } = settings.nats.clone();
+    let joined = stream.clone();
+    let state = tokio::task::spawn_blocking(move || log.join_stream(&session, &joined)).await;
+    let state = state.map_err(|_| LogError::Closed)??;
+    Ok(StreamReader::new(stream, host, state, settings.roster.borrow().clone()))
+}
+
+/// The outcome of the batch that is on its way, if there is one.
+async fn wait_for(sending: &mut Option<SendFuture>) -> SendOutcome {
+    match sending {
+        Some(sending) => sending.await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn next_page(messages: &mut Option<Subscription>) -> Result<Option<Vec<Arc<CachedMessage>>>, LogError> {
+    match messages {
+        Some(messages) => messages.next().await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,118 @@
+//! Messages between hosts over a server that works.
+
+use std::path::Path;
+
+use paw_broker::log::{LogError, StreamId};
+use paw_cluster::replicator::ReplicationError;
+use paw_cluster::roster::Roster;
+use paw_testkit::wait_until;
+
+use crate::nats_server::NatsServer;
+use crate::node::{HOSTS, Node, agent, host, key, roster};
+
+fn start(dir: &Path, server: &NatsServer, stream: &StreamId) -> Vec<Node> {
+    let url = server.url();
+    HOSTS.iter().map(|name| Node::start(dir, name, &url, stream, roster(dir))).collect()
+}
+
+/// Waits until every log has these messages of every host, once and in order.
+fn wait_for(nodes: &[Node], expected: &[u64]) {
+    for node in nodes {
+        for of in HOSTS {
+            wait_until("all messages arrive", || (node.messages(of).len() >= expected.len()).then_some(()));
+            assert_eq!(node.messages(of), expected, "{of}");
+        }
+    }
+}
+
+#[test]
+fn every_host_gets_the_messages_of_the_others_once_and_in_order() {
+    let Some(server) = NatsServer::start() else { return };
+    let (dir, stream) = (tempfile::tempdir().unwrap(), StreamId::random());
+    let nodes = start(dir.path(), &server, &stream);
+    std::thread::scope(|scope| {
+        for node in &nodes {
+            scope.spawn(|| node.publish(1..=300));
+        }
+    });
+    wait_for(&nodes, &(1..=300).collect::<Vec<_>>());
+    let forged = format!("paw.{stream}.big");
+    server.store_entry(&forged, r#"{"stream":"PAW_x","seq":7}"#);
+    for node in &nodes {
+        node.publish(301..=310);
+    }
+    wait_for(&nodes, &(1..=310).collect::<Vec<_>>());
+    for node in &nodes {
+        assert_eq!(node.status.borrow().skipped, 1, "the forged entry");
+    }
+    // A host that starts again reads and sends nothing twice.
+    drop(nodes);
+    let nodes = start(dir.path(), &server, &stream);
+    for node in &nodes {
+        node.publish(311..=315);
+    }
+    wait_for(&nodes, &(1..=315).collect::<Vec<_>>());
+}
+
+#[test]
+fn ten_thousand_messages_that_were_queued_without_a_connection_arrive_afterwards() {
+    let Some(mut server) = NatsServer::start() else { return };
+    let (dir, stream) = (tempfile::tempdir().unwrap(), StreamId::random());
+    let nodes = start(dir.path(), &server, &stream);
+    for node in &nodes {
+        node.publish(1..=1);
+    }
+    wait_for(&nodes, &[1]);
+    server.kill();
+    std::thread::scope(|scope| {
+        for node in &nodes {
+            scope.spawn(|| node.publish(2..=3_400));
+        }
+    });
+    assert_eq!(nodes[0].messages("big"), [1], "there is no connection");
+    server.run();
+    wait_for(&nodes, &(1..=3_400).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_hub_announces_a_new_host_before_its_messages_count() {
+    let Some(server) = NatsServer::start() else { return };
+    let (dir, stream) = (tempfile::tempdir().unwrap(), StreamId::random());
+    let alone = Roster::new(host("hub"), key(dir.path(), "hub").public());
+    let hub = Node::start(dir.path(), "hub", &server.url(), &stream, alone.clone());
+    let big = Node::start(dir.path(), "big", &server.url(), &stream, roster(dir.path()));
+    big.publish(1..=2);
+    wait_until("the hub reads messages of an unknown host", || {
+        (hub.status.borrow().skipped > 0).then_some(())
+    });
+    assert_eq!(hub.messages("big"), [0; 0]);
+    let mut changed = alone;
+    changed.add_host(host("big"), key(dir.path(), "big").public());
+    changed.grant(&host("big"), agent("big"));
+    let version = changed.version;
+    hub.roster.send_replace(changed);
+    wait_until("the hub has announced the host", || (hub.status.borrow().announced == version).then_some(()));
+    wait_until("the messages of the new host arrive", || (hub.messages("big") == [1, 2]).then_some(()));
+    // It speaks for its own agent only.
+    big.publish_as("gpu", 1);
+    big.publish(3..=3);
+    wait_until("further messages arrive", || (hub.messages("big") == [1, 2, 3]).then_some(()));
+    assert_eq!(hub.messages("gpu"), [0; 0]);
+}
+
+#[test]
+fn a_purged_session_ends_its_replication_and_does_not_come_back() {
+    let Some(server) = NatsServer::start() else { return };
+    let (dir, stream) = (tempfile::tempdir().unwrap(), StreamId::random());
+    let mut nodes = start(dir.path(), &server, &stream);
+    for node in &nodes {
+        node.publish(1..=5);
+    }
+    wait_for(&nodes, &[1, 2, 3, 4, 5]);
+    let mut gone = nodes.pop().unwrap();
+    gone.log.purge(&crate::node::session()).unwrap();
+    nodes[0].publish(6..=6);
+    let ended = gone.runtime.block_on(&mut gone.task).unwrap();
+    assert!(matches!(ended, ReplicationError::Log(LogError::Purged)), "{ended}");
+    assert_eq!(gone.messages("hub"), [0; 0]);
+}
