@@ -301,8 +301,6 @@ fn open(id: &StreamId, name: &str, log: &mut Log, roster: &Roster) -> (StreamRea
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
-
     #[test]
     fn whatever_fails_no_message_is_lost_stored_twice_or_out_of_order(actions in actions()) {
         let mut session = Session::new();
