@@ -23,7 +23,7 @@ use crate::reader::StreamEntry;
 
 const SIGNATURE: &str = "Paw-Signature";
 /// The server must take a batch with one message of the largest size.
-const LARGEST_ENTRY: usize = 1 << 20;
+const LARGEST_ENTRY: i32 = 1 << 20;
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 const ACK_TIMEOUT: Duration = Duration::from_secs(2);
 const PING: Duration = Duration::from_secs(5);
@@ -178,7 +178,7 @@ impl NatsStream {
 
     async fn find_or_create(&self) -> Result<Stream, NatsError> {
         let limit = self.client.server_info().max_payload;
-        if limit < LARGEST_ENTRY {
+        if limit < LARGEST_ENTRY.unsigned_abs() as usize {
             return Err(NatsError::SmallPayload(limit));
         }
         match self.context.get_stream(self.name()).await {
@@ -204,7 +204,7 @@ impl NatsStream {
             discard: DiscardPolicy::New,
             deny_delete: true,
             deny_purge: true,
-            max_message_size: LARGEST_ENTRY as i32,
+            max_message_size: LARGEST_ENTRY,
             num_replicas: self.settings.replicas,
             description: Some(StreamId::random().to_string()),
             ..Config::default()

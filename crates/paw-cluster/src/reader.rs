@@ -219,7 +219,7 @@ impl StreamReader {
             return Err(SkipReason::Gap);
         }
         let origin = Origin { host, epoch: header.epoch };
-        for row in rows {
+        for row in &rows {
             if let Err(reason) = self.read_row(&origin, row) {
                 self.skip(entry, reason);
             }
@@ -250,7 +250,7 @@ impl StreamReader {
         self.origins.get(&origin).is_some_and(|newest| *newest >= id.seq)
     }
 
-    fn read_row(&mut self, origin: &Origin, row: BatchRow) -> Result<(), SkipReason> {
+    fn read_row(&mut self, origin: &Origin, row: &BatchRow) -> Result<(), SkipReason> {
         let id = MessageId { epoch: origin.epoch.clone(), seq: row.seq };
         if origin.host == self.host && self.epochs.contains(&id) {
             self.position.sent = self.position.sent.max(row.seq);

@@ -1,5 +1,6 @@
 //! Several hosts and a stream that fails in every way: kills, power cuts, lost and late batches, deleted and restored streams.
 
+#[allow(clippy::cast_possible_truncation, clippy::needless_range_loop, reason = "hosts are small numbers")]
 mod faults;
 
 use jiff::Timestamp;
