@@ -244,7 +244,8 @@ impl Replicator {
     async fn prepare_to_send(&mut self) -> Result<(), Interruption> {
         if self.outbox.needs_end() && Instant::now() >= self.send_at {
             let state = self.nats.open().await?;
-            if state.incarnation != self.incarnation {
+            let read = self.reader.position().cursor.as_ref().map_or(0, |cursor| cursor.seq);
+            if state.incarnation != self.incarnation || state.last < read {
                 return Err(Interruption::Again);
             }
             self.outbox.ends_at(state.last);

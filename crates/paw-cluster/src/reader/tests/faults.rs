@@ -229,9 +229,11 @@ impl Session {
 
     /// Returns whether anything was sent.
     fn send(&mut self, index: usize, fate: Fate) -> bool {
-        let Host { log, reader, outbox, .. } = &mut self.hosts[index];
+        let Host { log, reader, outbox, next, .. } = &mut self.hosts[index];
+        let last = self.stream.entries.len() as u64;
+        next.get_or_insert_with(|| reader.start(&self.stream.incarnation.to_string(), last));
         if outbox.needs_end() {
-            outbox.ends_at(self.stream.entries.len() as u64);
+            outbox.ends_at(last);
         }
         outbox.has_read(reader.position());
         if outbox.wants_more() {
