@@ -169,7 +169,7 @@ fn measure_all() -> ExitCode {
     let list = best(|| {
         let plain = median((0..31).map(|_| small.git(&["worktree", "list", "--porcelain"])).collect());
         let ours = median((0..31).map(|_| small.ours("list", &[])).collect());
-        Measured { what: "list of 100 worktrees", git: plain, ours, budget: 2.0 }
+        Measured { what: "list of 100 worktrees", git: plain, ours, budget: 1.5 }
     });
     let mut usual = BenchRepo::new(&root.join("usual"), "repo", 5_000);
     let fixed_create = best_extra(10.0, || {
