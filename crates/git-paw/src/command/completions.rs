@@ -10,14 +10,14 @@ use crate::context::Context;
 /// Print a shell completion script
 ///
 /// In bash, zsh and fish, Tab completes commands, options, branches, agents, worktrees, tasks, specs and CLIs, after
-/// `git paw` (with git's own completion) and after `git-paw`. Names with characters that a shell would interpret are not
-/// offered.
+/// `git paw` (in bash and zsh with git's own completion) and after `git-paw`. Names with characters that a shell would
+/// interpret are not offered.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw completions bash > ~/.local/share/bash-completion/completions/git-paw
   eval \"$(git paw completions bash)\"       (in ~/.bashrc)
   git paw completions zsh > ~/.zfunc/_git-paw
-  git paw completions fish > ~/.config/fish/completions/git-paw.fish")]
+  git paw completions fish > ~/.config/fish/conf.d/git-paw.fish")]
 pub(crate) struct CompletionsArgs {
     pub(crate) shell: Shell,
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use paw_testkit::{Sandbox, Terminal, TestRepo};
+use paw_testkit::{Sandbox, TestRepo, wait_until};
 
 use crate::guide::skip;
 use crate::paw::{PROGRAM, paw};
@@ -109,44 +109,68 @@ fn completion_outside_of_a_repository_offers_what_exists_everywhere() {
     assert_eq!(ran.code, 3, "the shell completes files: {ran}");
 }
 
-/// Types into a real shell and presses Tab.
-fn press_tab(world: &World, shell: &str, setup: &str, lines: &[(&str, &str)]) {
-    let args: &[&str] = match shell.rsplit('/').next().unwrap_or_default() {
-        "bash" => &["--norc", "--noprofile", "-i"],
-        "zsh" => &["-f", "-i"],
-        _ => &["--no-config", "-i"],
+/// Lines that are typed, and what they become when Tab is pressed: agents, branches, worktrees, tasks and specs.
+const LINES: [(&str, &str); 5] = [
+    ("paw tell fe", "paw tell feat/api"),
+    ("paw add feat/u", "paw add feat/ui"),
+    ("paw worktree switch fe", "paw worktree switch feat/ui"),
+    ("paw autopilot 4", "paw autopilot 42"),
+    ("paw start --specs add", "paw start --specs add-auth"),
+];
+/// What only `git-paw` or only `git paw` needs besides.
+const MORE: [(&str, &str); 4] = [
+    ("paw list-c", "paw list-clis"),
+    ("paw start --cli=co", "paw start --cli=codex"),
+    ("paw start --branches fix/login,feat/u", "paw start --branches fix/login,feat/ui"),
+    ("paw start --prompt-file READ", "paw start --prompt-file README.md"),
+];
+
+/// Types into a real shell in tmux and presses Tab after each line.
+fn press_tab(world: &World, shell: &str, setup: &str, lines: impl IntoIterator<Item = (String, String)>) {
+    let root = world.repo.root.display().to_string();
+    let started =
+        world.sandbox.tmux(["new-session", "-d", "-s", "tab", "-x", "140", "-y", "40", "-c", &root, shell]);
+    assert_eq!(started.code, 0, "{started}");
+    let press = |keys: &[&str]| {
+        let args: Vec<_> = ["send-keys", "-t", "=tab:"].iter().chain(keys).copied().collect();
+        world.sandbox.tmux(args);
     };
-    let mut terminal = Terminal::run(&world.sandbox, &world.repo.root, shell, args);
-    terminal.send(&format!("{setup}; echo rea''dy\n"));
-    terminal.wait_for("ready");
+    let screen = || world.sandbox.tmux(["capture-pane", "-p", "-t", "=tab:"]).stdout;
+    let wait_for = |text: &str| {
+        wait_until(&format!("{shell} shows {text:?}"), || screen().contains(text).then_some(()));
+    };
+    press(&["-l", &format!("{setup}; echo rea''dy")]);
+    press(&["Enter"]);
+    wait_for("ready");
     for (typed, shown) in lines {
-        terminal.send(&format!("{typed}\t"));
-        terminal.wait_for(shown);
-        // Ctrl+U: the next line starts empty.
-        terminal.send("\u{15}");
+        press(&["-l", &typed]);
+        wait_for(&typed);
+        press(&["Tab"]);
+        wait_for(&shown);
+        // The next line starts on an empty screen.
+        press(&["C-u", "C-l"]);
+        wait_until("an empty line", || (!screen().contains(&typed)).then_some(()));
     }
-    terminal.send("exit\n");
-    terminal.finish();
+    world.sandbox.tmux(["kill-session", "-t", "=tab:"]);
     assert!(!world.repo.root.join("owned").exists());
+}
+
+/// The lines after `git-` or `git `.
+fn after(prefix: &str, lines: &[(&str, &str)]) -> Vec<(String, String)> {
+    let with = |line: &str| format!("{prefix}{line}");
+    lines.iter().map(|(typed, shown)| (with(typed), with(shown))).collect()
+}
+
+fn line(typed: &str, shown: &str) -> (String, String) {
+    (typed.to_owned(), shown.to_owned())
 }
 
 #[test]
 fn bash_completes_git_dash_paw_on_tab() {
     let world = World::new();
-    let setup = "bind 'set enable-bracketed-paste off'; source <(git-paw completions bash)";
-    press_tab(
-        &world,
-        "bash",
-        setup,
-        &[
-            ("git-paw list-c", "git-paw list-clis "),
-            ("git-paw tell fe", "git-paw tell feat/api "),
-            ("git-paw start --cli=co", "git-paw start --cli=codex "),
-            ("git-paw add feat/new=co", "git-paw add feat/new=codex "),
-            ("git-paw start --branches fix/login,feat/u", "--branches fix/login,feat/ui "),
-            ("git-paw start --prompt-file READ", "--prompt-file README.md "),
-        ],
-    );
+    let lines = after("git-", &LINES).into_iter().chain(after("git-", &MORE));
+    let lines = lines.chain([line("git-paw add feat/new=co", "git-paw add feat/new=codex")]);
+    press_tab(&world, "bash --norc --noprofile -i", "source <(git-paw completions bash)", lines);
 }
 
 #[test]
@@ -156,32 +180,29 @@ fn bash_completes_git_paw_through_the_completion_of_git() {
         return;
     }
     let world = World::new();
-    let setup = format!(
-        "bind 'set enable-bracketed-paste off'; source {GIT_COMPLETION}; source <(git-paw completions bash)"
-    );
-    press_tab(
-        &world,
-        "bash",
-        &setup,
-        &[
-            ("git paw doc", "git paw doctor "),
-            ("git paw worktree switch fe", "git paw worktree switch feat/ui "),
-            ("git -C . paw tell fix", "git -C . paw tell fix/login "),
-            ("git paw start --cli=co", "git paw start --cli=codex "),
-        ],
-    );
+    let setup = format!("source {GIT_COMPLETION}; source <(git-paw completions bash)");
+    let lines = after("git ", &LINES);
+    let lines = lines.into_iter().chain([
+        line("git -C . paw tell fix", "git -C . paw tell fix/login"),
+        line("git paw start --cli=co", "git paw start --cli=codex"),
+    ]);
+    press_tab(&world, "bash --norc --noprofile -i", &setup, lines);
 }
 
 #[test]
-fn zsh_completes_git_dash_paw_on_tab() {
+fn zsh_completes_git_paw_and_git_dash_paw_on_tab() {
     let Some(zsh) = find_shell("zsh") else {
         skip("zsh is not installed");
         return;
     };
     let world = World::new();
-    let setup = "autoload -U compinit; compinit -u; source <(git-paw completions zsh)";
-    let lines = [("git-paw list-c", "list-clis"), ("git-paw tell fe", "git-paw tell feat/api")];
-    press_tab(&world, &zsh, setup, &lines);
+    // As the help of the command says.
+    let script = paw(&world.sandbox, &world.repo.root, &["completions", "zsh"]).stdout;
+    world.sandbox.write("home/.zfunc/_git-paw", &script);
+    let setup = "fpath=(~/.zfunc $fpath); autoload -U compinit; compinit -u";
+    let lines = after("git ", &LINES).into_iter().chain(after("git-", &MORE));
+    let lines = lines.chain([line("git -C . paw tell fix", "git -C . paw tell fix/login")]);
+    press_tab(&world, &format!("{zsh} -f -i"), setup, lines);
 }
 
 #[test]
@@ -191,9 +212,12 @@ fn fish_completes_git_paw_and_git_dash_paw_on_tab() {
         return;
     };
     let world = World::new();
-    let setup = "git-paw completions fish | source";
-    let lines = [("git-paw list-c", "list-clis"), ("git-paw tell fe", "git-paw tell feat/api")];
-    press_tab(&world, &fish, setup, &lines);
+    let script = paw(&world.sandbox, &world.repo.root, &["completions", "fish"]).stdout;
+    world.sandbox.write("home/.config/fish/conf.d/git-paw.fish", &script);
+    let lines = after("git ", &LINES).into_iter().chain(after("git-", &MORE));
+    let lines = lines
+        .chain([line("git -C . paw tell fix", "git -C . paw tell fix/login"), line("git pa", "git paw")]);
+    press_tab(&world, &format!("{fish} -i"), "true", lines);
 }
 
 fn find_shell(name: &str) -> Option<String> {
