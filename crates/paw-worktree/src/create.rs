@@ -133,7 +133,6 @@ impl Worktrees {
             CopyReport::default()
         } else {
             copy::copy_ignored(&preparation.copy, &created.repo.root, &row.path).unwrap_or_else(|error| {
-                tracing::warn!("{error}");
                 notes.push(error.to_string());
                 CopyReport::default()
             })

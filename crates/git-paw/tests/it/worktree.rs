@@ -252,7 +252,8 @@ fn setup_script_fails_worktree_still_created() {
     assert_eq!((ran.code, &output["setup_status"]), (0, &json!("failed")));
     assert_eq!(output["setup_error"], "npm install exited with code 1");
     assert_eq!(project.rows()[0]["setup_status"], "failed");
-    assert!(ran.stderr.contains("warning"), "{ran}");
+    assert_eq!(ran.stderr.matches("npm install exited with code 1").count(), 1, "{ran}");
+    assert!(ran.stderr.contains("warning: setup failed"), "{ran}");
 }
 
 #[test]

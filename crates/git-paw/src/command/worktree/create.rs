@@ -81,7 +81,8 @@ fn create(args: &CreateArgs, worktrees: &Worktrees, context: &Context) -> Result
     })?;
     let note = |line: &str| context.output.note(&context.output.paint_note(Style::Dim, &format!("  {line}")));
     let prepared = worktrees.prepare(&created, &preparation, note)?;
-    for line in created.notes.iter().chain(&prepared.notes) {
+    let setup = prepared.setup.problem().map(|problem| problem.to_string());
+    for line in created.notes.iter().chain(&prepared.notes).chain(&setup) {
         context.output.warn(line);
     }
     Ok(prepared)
@@ -112,9 +113,6 @@ fn print(prepared: &PreparedWorktree, context: &Context) -> Result<(), PawError>
     }
     if prepared.setup.status == SetupStatus::Success {
         output.say("setup done")?;
-    }
-    if let Some(problem) = prepared.setup.problem() {
-        output.warn(&problem.to_string());
     }
     Ok(())
 }

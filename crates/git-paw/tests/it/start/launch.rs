@@ -335,3 +335,24 @@ fn start_of_several_agents_mentions_messages_once() {
     let ran = other.start(&["--cli", "agent", "--branches", "feat/a,feat/b"]);
     assert!(!ran.stderr.contains("[broker]"), "the user has decided: {ran}");
 }
+
+#[test]
+fn setup_warnings_print_once_and_without_escapes_when_piped() {
+    let world = World::new();
+    world
+        .sandbox
+        .install_program("prepare", "#!/bin/sh\nprintf '\\033[33mdeprecated\\033[0m\\n' >&2\nexit 3\n");
+    world.configure("[worktree]\nsetup_commands = [\"prepare\"]\n");
+    let problem = "setup failed: prepare exited with code 3";
+    let ran = world.start(&["--cli", "agent", "--branches", "feat/a"]);
+    assert_eq!(ran.stderr.matches("exited with code 3").count(), 1, "{ran}");
+    assert!(ran.stderr.contains(&format!("warning: feat/a: {problem}")), "{ran}");
+    assert_eq!(ran.stderr.matches("deprecated").count(), 1, "{ran}");
+    assert!(!ran.stderr.contains('\u{1b}'), "{ran}");
+
+    let terminal = Terminal::run(&world.sandbox, &world.repo.root, PROGRAM, &["add", "feat/b"]);
+    terminal.wait_for("added feat/b");
+    let shown = terminal.shown();
+    assert_eq!(shown.matches("exited with code 3").count(), 1, "{shown:?}");
+    assert_eq!(terminal.finish(), 0);
+}
