@@ -120,7 +120,7 @@ fn usage(line: &Value) -> Option<TranscriptUsage> {
     let info = &line["payload"]["info"];
     let context = transcript::sum(&info["last_token_usage"], &["input_tokens", "output_tokens"])?;
     let total = info["total_token_usage"]["total_tokens"].as_u64();
-    Some(TranscriptUsage { context_tokens: Some(context), total_tokens: total })
+    Some(TranscriptUsage { context_tokens: Some(context), total_tokens: total, cost_usd_micros: None })
 }
 
 fn turn_arguments(turn: Turn<'_>) -> Vec<OsString> {
@@ -284,7 +284,12 @@ const SCREEN: ScreenRules = ScreenRules {
         prompt(
             ApprovalKind::Command,
             "  Would you like to run the following command?",
-            SubjectRule::Marked { mark: "  $ ", witness: "• Running *", between: &[] },
+            SubjectRule::Marked {
+                mark: "  $ ",
+                // The bullet blinks, and stops while it asks.
+                witness: &["• Running *", "◦ Running *"],
+                between: &[],
+            },
         ),
         prompt(
             ApprovalKind::Edit,

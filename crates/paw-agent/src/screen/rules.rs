@@ -130,8 +130,8 @@ pub enum SubjectRule {
     /// A file name in the row after a rule and a title.
     FileBelow { title: &'static str },
     /// In the only row of the details that starts with `mark`, which is also their last row. The transcript above the
-    /// prompt has to show it too: `witness`, with `*` for it, in the last row that is not one of `between`.
-    Marked { mark: &'static str, witness: &'static str, between: &'static [&'static str] },
+    /// prompt has to show it too: one of `witness`, with `*` for it, in the last row that is not one of `between`.
+    Marked { mark: &'static str, witness: &'static [&'static str], between: &'static [&'static str] },
     /// A file name in the only row of the details that starts with this text.
     FileMarked(&'static str),
     /// Alone in a box inside the prompt's box, and in the title above it.

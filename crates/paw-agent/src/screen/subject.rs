@@ -103,7 +103,7 @@ fn only_marked<'a>(place: &Place<'a>, mark: &str) -> Result<(usize, &'a str), &'
     if found.next().is_some() { Err(NOT_SHOWN) } else { Ok(first) }
 }
 
-fn marked(place: &Place<'_>, mark: &str, witness: &str, between: &[&str]) -> Read {
+fn marked(place: &Place<'_>, mark: &str, witness: &[&str], between: &[&str]) -> Read {
     let (row, text) = only_marked(place, mark)?;
     let rest = |row: usize| place.inside(row).unwrap_or_default().trim();
     if (row + 1..place.choices).any(|row| !rest(row).is_empty()) {
@@ -116,7 +116,7 @@ fn marked(place: &Place<'_>, mark: &str, witness: &str, between: &[&str]) -> Rea
         return Err(OFF_SCREEN);
     }
     let last = rows_above(place, top).find(|text| !between.iter().any(|own| text.starts_with(own)));
-    match last.and_then(|last| capture(witness, last)) {
+    match last.and_then(|last| witness.iter().find_map(|form| capture(form, last))) {
         Some(seen) if seen == text => command(text),
         _ => Err(NO_WITNESS),
     }
