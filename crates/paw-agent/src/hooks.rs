@@ -39,7 +39,7 @@ pub struct Hooks {
     pub allow: Option<fn() -> Value>,
     /// The answer that refuses an event, with a reason. `None` if the CLI accepts no refusal from a hook.
     pub refuse: Option<fn(&HookEventKind, &str) -> Value>,
-    /// The tokens of the conversation, from a line of its transcript.
+    /// What the conversation has used, from a line of its transcript, or from a record.
     pub usage: Option<fn(&Value) -> Option<TranscriptUsage>>,
     /// Finds the directory in which a pending command would run. Without it, commands run in the worktree.
     pub command_directory: Option<CommandDirectory>,

@@ -357,6 +357,14 @@ impl Receipt {
         Ok((&self.worktrees[index], ids[index].clone()))
     }
 
+    /// The id of the agent that a person means by `name`, or of the supervisor.
+    pub fn find_id(&self, name: &str) -> Result<AgentId, AgentLookupError> {
+        if self.supervisor.is_some() && name == AgentId::SUPERVISOR {
+            return Ok(AgentId::supervisor());
+        }
+        self.find_named(name).map(|(_, id)| id)
+    }
+
     /// Whether a supervisor or a command answers for its agents.
     pub fn is_looked_after(&self) -> bool {
         self.mode == SessionMode::Supervisor || self.unattended

@@ -20,7 +20,7 @@ use paw_host::clock::Stopwatch;
 use paw_host::git::Repo;
 use paw_host::tmux::Tmux;
 use paw_session::Receipts;
-use paw_session::lifecycle::status::members;
+use paw_session::lifecycle::status::{members, supervisor};
 use paw_view::{Observation, SessionView, ViewEvent};
 
 use self::notice::Notice;
@@ -172,6 +172,7 @@ impl Attention {
         if let Ok(receipt) = self.settings.receipts.load(&self.settings.session) {
             if let Some(receipt) = &receipt {
                 self.view.apply(ViewEvent::Members(members(receipt)));
+                self.view.apply(ViewEvent::Supervisor(supervisor(receipt)));
             }
             self.receipt = receipt;
         }
@@ -179,7 +180,7 @@ impl Attention {
 
     fn act(&mut self, news: Vec<Notice>) {
         let Some(receipt) = &self.receipt else { return };
-        let needs = notice::find_needs(&self.view, receipt);
+        let needs = notice::find_needs(&self.view);
         let now = self.watch.elapsed();
         let mut told = self.tracker.update(needs.clone(), now);
         told.extend(news);

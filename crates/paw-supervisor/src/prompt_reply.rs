@@ -65,7 +65,7 @@ impl Diagnostic for PromptReplyError {
 impl PendingPrompt {
     /// The prompt in the pane of the agent that `name` means.
     pub fn find(session: &Session, name: &str, now: Timestamp) -> Result<Self, PawError> {
-        let agent = sweep::require_agent(sweep::sweep(session, now)?, name)?;
+        let agent = sweep::find(session, name, now)?;
         let id = agent.id.clone();
         let Some(pane) = &agent.pane else {
             return Err(PromptReplyError::NoPane { agent: id, reason: agent.known.reason }.into());
@@ -100,7 +100,10 @@ impl PendingPrompt {
 
     /// How git paw itself judges it.
     pub fn verdict(&self, dirs: &Dirs) -> Result<ApprovalVerdict, PawError> {
-        let (configured, place) = approval::load_rules(&self.agent.worktree, dirs)?;
+        let (configured, mut place) = approval::load_rules(&self.agent.worktree, dirs)?;
+        if self.agent.id.as_str() == AgentId::SUPERVISOR {
+            return Ok(verdict::judge_supervisor_ask(&self.ask, &configured, &mut place, None));
+        }
         Ok(verdict::judge_ask(&self.ask, &configured.rules, &place))
     }
 

@@ -1,5 +1,6 @@
 //! A snapshot of every agent of a session: its pane, what the pane shows, and the state that follows from it.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -68,52 +69,101 @@ pub(crate) fn observe(known: &ObservedState, now: Timestamp) -> Observation {
 
 /// Captures all agents at the same moment, in the order of the session.
 pub fn sweep(session: &Session, now: Timestamp) -> Result<Vec<AgentSnapshot>, PawError> {
-    Ok(capture(session, now)?.1)
+    Ok(capture(session, now)?.agents)
+}
+
+/// Captures the agent that `name` means, or the supervisor.
+pub fn find(session: &Session, name: &str, now: Timestamp) -> Result<AgentSnapshot, PawError> {
+    let SessionCapture { agents, supervisor, .. } = capture(session, now)?;
+    match supervisor.filter(|_| name == AgentId::SUPERVISOR) {
+        Some(supervisor) => Ok(supervisor),
+        None => require_agent(agents, name),
+    }
 }
 
 /// The session with the state of its agents, from one capture of their panes and hooks.
 pub fn load_view(session: &Session, now: Timestamp) -> Result<SessionView, PawError> {
-    let (snapshot, swept) = capture(session, now)?;
+    let SessionCapture { snapshot, agents, supervisor } = capture(session, now)?;
     let mut view = SessionView::new(0);
     view.apply(ViewEvent::Snapshot(Box::new(snapshot)));
-    for one in swept {
+    let supervisor = supervisor.filter(|supervisor| supervisor.pane.is_some());
+    for one in agents.into_iter().chain(supervisor) {
         let seen = one.observation(now);
         view.apply(ViewEvent::Observed { agent: one.id, seen });
     }
     Ok(view)
 }
 
-fn capture(session: &Session, now: Timestamp) -> Result<(SessionSnapshot, Vec<AgentSnapshot>), PawError> {
+/// A session with everything its panes show, at one moment.
+struct SessionCapture {
+    snapshot: SessionSnapshot,
+    agents: Vec<AgentSnapshot>,
+    supervisor: Option<AgentSnapshot>,
+}
+
+/// One whose pane is captured.
+struct PaneOwner {
+    id: AgentId,
+    branch: String,
+    cli: String,
+    worktree: PathBuf,
+    pane: Option<String>,
+    process: Option<CliState>,
+}
+
+fn capture(session: &Session, now: Timestamp) -> Result<SessionCapture, PawError> {
     let mut snapshot = session.snapshot()?;
     find_unmarked(session, &mut snapshot)?;
-    let panes: Vec<&str> = snapshot.agents.iter().filter_map(|(_, member)| member.pane.as_deref()).collect();
+    let agents = snapshot.agents.iter().zip(&session.receipt.worktrees);
+    let agents = agents.map(|((id, member), agent)| PaneOwner {
+        id: id.clone(),
+        branch: agent.branch.to_string(),
+        cli: agent.cli.clone(),
+        worktree: agent.worktree_path.clone(),
+        pane: member.pane.clone(),
+        process: member.process,
+    });
+    let supervisor = snapshot.supervisor.as_ref().map(|supervisor| PaneOwner {
+        id: AgentId::supervisor(),
+        branch: String::new(),
+        cli: supervisor.cli.clone(),
+        worktree: session.repo.root.clone(),
+        pane: supervisor.pane.clone(),
+        process: Some(supervisor.state),
+    });
+    let (agents, has_supervisor) =
+        (agents.chain(supervisor).collect::<Vec<_>>(), snapshot.supervisor.is_some());
+    let panes: Vec<&str> = agents.iter().filter_map(|agent| agent.pane.as_deref()).collect();
     let mut looks = PaneSnapshot::capture_all(&session.tmux, &panes)?;
     let notes = HookNotes::of(&session.repo.common_dir);
-    let swept = snapshot.agents.iter().zip(&session.receipt.worktrees).map(|((id, member), agent)| {
-        let pane = member.pane.clone();
+    let mut agents: Vec<_> =
+        agents.into_iter().map(|owner| owner.conclude(&mut looks, &notes, now)).collect();
+    let supervisor = if has_supervisor { agents.pop() } else { None };
+    Ok(SessionCapture { snapshot, agents, supervisor })
+}
+
+impl PaneOwner {
+    /// What it does, by its hooks and its pane.
+    fn conclude(
+        self,
+        looks: &mut BTreeMap<String, PaneSnapshot>,
+        notes: &HookNotes,
+        now: Timestamp,
+    ) -> AgentSnapshot {
+        let Self { id, branch, cli, worktree, pane, process } = self;
         let pane = pane.and_then(|id| Some(CapturedPane { look: looks.remove(&id)?, id }));
         let known = match &pane {
             Some(pane) => {
-                let reported = notes.tracker(id).unwrap_or_default();
+                let reported = notes.tracker(&id).unwrap_or_default();
                 // Without an earlier capture, assume the screen has shown this since the last hook event.
                 let since = reported.state().map_or(now, |state| state.since);
-                let sight =
-                    ScreenObservation { reading: read(member.process, &pane.look, &agent.cli), since };
-                conclude_with(member.process, &pane.look, reported.state(), &sight, now)
+                let sight = ScreenObservation { reading: read(process, &pane.look, &cli), since };
+                conclude_with(process, &pane.look, reported.state(), &sight, now)
             }
             None => gone(now),
         };
-        AgentSnapshot {
-            id: id.clone(),
-            branch: agent.branch.to_string(),
-            cli: agent.cli.clone(),
-            worktree: agent.worktree_path.clone(),
-            pane,
-            known,
-        }
-    });
-    let swept = swept.collect();
-    Ok((snapshot, swept))
+        AgentSnapshot { id, branch, cli, worktree, pane, known }
+    }
 }
 
 /// Sessions in the old format do not mark their panes, so panes are matched by directory.

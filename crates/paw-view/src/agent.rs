@@ -306,9 +306,14 @@ impl AgentView {
         self.id.as_str() == AgentId::SUPERVISOR
     }
 
-    /// Whether lists of agents show it: a member, or a sender that reported its status.
+    /// Whether the session started it, in a pane: an agent, or the supervisor.
+    pub fn is_started(&self) -> bool {
+        self.member.is_some() || self.is_supervisor()
+    }
+
+    /// Whether lists of agents show it: a member, or a sender that reported its status. The user is not an agent.
     pub fn is_listed(&self) -> bool {
-        self.member.is_some() || self.reported.is_some()
+        self.member.is_some() || self.reported.is_some() && self.id.as_str() != AgentId::OPERATOR
     }
 
     pub fn branch(&self) -> Option<&BranchName> {

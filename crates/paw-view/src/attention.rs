@@ -39,7 +39,12 @@ pub enum NeedKind {
 impl SessionView {
     /// Everything that waits for the user, one need per agent, the longest waiting first.
     pub fn needs(&self) -> Vec<Need> {
-        let mut needs: Vec<Need> = self.agents.iter().filter_map(|agent| self.need_of(agent)).collect();
+        // A supervisor needs something even before its first message, for example its prompt.
+        let supervisor = AgentId::supervisor();
+        let silent = self.supervisor.as_ref().filter(|_| self.find(&supervisor).is_none());
+        let silent = silent.map(|_| AgentView::new(supervisor));
+        let mut needs: Vec<Need> =
+            self.agents.iter().chain(&silent).filter_map(|agent| self.need_of(agent)).collect();
         // Needs without a time come last.
         needs.sort_by_key(|need| (need.since.unwrap_or(Timestamp::MAX), need.kind));
         needs
@@ -75,15 +80,20 @@ impl SessionView {
         if let Some(seen) = is(AgentState::WaitingInput) {
             return need(NeedKind::Input, &seen.reason, Some(seen.since));
         }
-        let member = agent.member.as_ref();
-        let prompt = member.and_then(|member| member.prompt.as_ref());
+        let (prompt, process) = match (&agent.member, &self.supervisor) {
+            (Some(member), _) => (member.prompt.as_ref(), member.process),
+            (None, Some(supervisor)) if agent.is_supervisor() => {
+                (Some(&supervisor.prompt), Some(supervisor.state))
+            }
+            (None, _) => (None, None),
+        };
         if let Some(PromptDelivery::Failed { prompt_problem }) = prompt {
             return need(NeedKind::Prompt, prompt_problem, None);
         }
         if let Some(seen) = is(AgentState::Exited) {
             return need(NeedKind::Exited, &seen.reason, Some(seen.since));
         }
-        if member.is_some_and(|member| member.process == Some(CliState::Ended)) {
+        if process == Some(CliState::Ended) {
             return need(NeedKind::Exited, "only a shell is left in its pane", None);
         }
         is(AgentState::RateLimited).and_then(|seen| need(NeedKind::RateLimit, &seen.reason, Some(seen.since)))

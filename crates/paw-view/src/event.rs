@@ -17,6 +17,8 @@ pub enum ViewEvent {
     Session(Box<SessionFacts>),
     /// The agents of the session, in order. They are shown even before their first message.
     Members(SessionMembers),
+    /// The supervisor that the session was started with.
+    Supervisor(Option<SupervisorView>),
     /// The session according to its receipt, tmux, the disk and the broker.
     Snapshot(Box<SessionSnapshot>),
     /// The broker's records of every message up to `seq`.

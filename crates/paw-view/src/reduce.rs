@@ -29,6 +29,10 @@ impl SessionView {
                 ViewChanges::of(before != self.session)
             }
             ViewEvent::Members(members) => ViewChanges::of(self.set_members(members)),
+            ViewEvent::Supervisor(supervisor) => {
+                let before = std::mem::replace(&mut self.supervisor, supervisor);
+                ViewChanges::of(before != self.supervisor)
+            }
             ViewEvent::Snapshot(snapshot) => ViewChanges::of(self.on_snapshot(*snapshot)),
             ViewEvent::Records { records, seq } => ViewChanges::of(self.on_records(records, seq)),
             ViewEvent::Message(stored) => self.on_message(&stored),

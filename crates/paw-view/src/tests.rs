@@ -295,6 +295,26 @@ fn the_json_of_a_snapshot_has_stable_field_names() {
 }
 
 #[test]
+fn a_supervisor_whose_prompt_was_not_delivered_needs_the_user() {
+    let supervisor =
+        |prompt| SupervisorView { cli: "codex".to_owned(), pane: None, state: CliState::Running, prompt };
+    let needs = |view: &SessionView| {
+        view.needs().into_iter().map(|need| (need.agent_id, need.kind, need.text)).collect::<Vec<_>>()
+    };
+    let mut view = SessionView::new(0);
+    view.apply(ViewEvent::Supervisor(Some(supervisor(PromptDelivery::Pending))));
+    assert_eq!(needs(&view), []);
+    let failed = PromptDelivery::Failed { prompt_problem: "a trust dialog is open".to_owned() };
+    view.apply(ViewEvent::Supervisor(Some(supervisor(failed))));
+    let expected = [(id("supervisor"), NeedKind::Prompt, "a trust dialog is open".to_owned())];
+    assert_eq!(needs(&view), expected, "before its first message");
+    apply(&mut view, vec![status("supervisor", &json!({"status": "working"}))], 1);
+    assert_eq!(needs(&view), expected);
+    view.apply(ViewEvent::Supervisor(Some(supervisor(PromptDelivery::Delivered))));
+    assert_eq!(needs(&view), []);
+}
+
+#[test]
 fn an_agent_that_waits_is_never_working_or_running() {
     let mut member = SessionMember::new(BranchName::new("feat/x").unwrap(), "claude");
     member.process = Some(CliState::Running);

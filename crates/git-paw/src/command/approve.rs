@@ -23,7 +23,7 @@ use crate::prompt::{PromptQuestion, Prompter as _, TerminalPrompter};
   git paw approve feat/auth
   git paw approve auth --yes")]
 pub(crate) struct ApproveArgs {
-    /// The agent, by its branch, id or a unique prefix
+    /// The agent, by its branch, id or a unique prefix, or "supervisor"
     agent: String,
     /// Do not ask
     #[arg(long, short)]
@@ -41,7 +41,7 @@ pub(crate) struct ApproveArgs {
   git paw deny feat/auth
   git paw deny feat/auth --tell \"use the staging database\"")]
 pub(crate) struct DenyArgs {
-    /// The agent, by its branch, id or a unique prefix
+    /// The agent, by its branch, id or a unique prefix, or "supervisor"
     agent: String,
     /// Also send the agent a message with what to do instead
     #[arg(long, value_name = "TEXT")]

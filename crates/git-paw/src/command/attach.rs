@@ -15,19 +15,19 @@ use crate::session::attach_command;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  git paw attach\n  git paw attach feat/auth")]
 pub(crate) struct AttachArgs {
-    /// The agent to show, by its branch, id or a unique prefix
+    /// The agent to show, by its branch, id or a unique prefix, or "supervisor"
     agent: Option<String>,
 }
 
 pub(crate) fn run(args: &AttachArgs, context: &Context) -> Result<(), PawError> {
     let session = context.require_session()?;
-    let agent = args.agent.as_ref().map(|name| session.receipt.find_named(name)).transpose()?;
+    let agent = args.agent.as_ref().map(|name| session.receipt.find_id(name)).transpose()?;
     if !io::stdin().is_terminal() {
         return Err(PawError::SessionError("cannot attach: stdin is not a terminal".to_owned())
             .hint(attach_command(&session.receipt)));
     }
     match agent {
-        Some((_, id)) => Ok(session.attach_to(&id)?),
+        Some(id) => Ok(session.attach_to(&id)?),
         None => Ok(session.attach()?),
     }
 }

@@ -18,8 +18,9 @@ use scratch_repo::ScratchRepo;
 
 /// Watch a scripted session in a scratch repository
 ///
-/// Starts a session with three scripted agents and a scripted supervisor. Two agents change the same line and are warned
-/// before they commit. A harmless command is approved, a dangerous one is held back. Gates check all work; one agent fails,
+/// Starts a session with three scripted agents and a scripted supervisor. A harmless command is approved automatically; of
+/// two others, one is approved with `git paw approve` and one is denied with a key of the dashboard, from which Enter also
+/// leads to an agent's pane. Two agents change the same line and are warned before they commit. Gates check all work; one agent fails,
 /// fixes its work and passes. All branches are merged in dependency order. Autopilot does a fourth task test-first. Then the
 /// session is paused and resumed, and purged with unsaved work, which is restored. On a terminal the demo attaches you to
 /// the session; detach (prefix, then d) to continue. Everything is removed at the end. The exit code is 1 if a step did not

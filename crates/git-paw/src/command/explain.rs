@@ -96,8 +96,8 @@ fn read_screen(cli: &str, file: &Path, worktree: Option<PathBuf>) -> Result<Agen
 }
 
 fn look_at(agent: &str, context: &Context) -> Result<AgentReading, PawError> {
-    let swept = sweep::sweep(&context.require_session()?, clock::now())?;
-    let AgentSnapshot { known, worktree, cli, .. } = sweep::require_agent(swept, agent)?;
+    let AgentSnapshot { known, worktree, cli, .. } =
+        sweep::find(&context.require_session()?, agent, clock::now())?;
     let source = match known.source {
         ObservationSource::Hooks => {
             cli::descriptor(&cli).hooks.map_or("hooks", |hooks| hooks.source).to_owned()

@@ -9,10 +9,12 @@ use paw_agent::deliver::{DeliveryError, DeliveryOptions, deliver};
 use paw_agent::state::AgentActivity;
 use paw_broker::message::FeedbackMessage;
 use paw_core::config::{PawConfig, TellMode};
-use paw_core::{AgentId, AgentReceipt, ErrorCode, PawError, Receipt};
+use paw_core::{AgentId, ErrorCode, PawError, Receipt};
 use paw_host::clock::{self, Stopwatch};
 use paw_session::lifecycle::Session;
+use paw_session::lifecycle::status::{members, supervisor};
 use paw_supervisor::sweep::{self, AgentSnapshot};
+use paw_view::PromptDelivery;
 use serde::Serialize;
 use serde_json::json;
 
@@ -28,7 +30,7 @@ use crate::context::Context;
   git paw tell feat-api --now \"skip the migration\"
   git paw tell --all --inbox \"main has moved; rebase before you finish\"")]
 pub(crate) struct TellArgs {
-    /// The agent, by its branch, id or a unique prefix
+    /// The agent, by its branch, id or a unique prefix, or "supervisor"
     #[arg(required_unless_present = "all")]
     agent: Option<String>,
     #[arg(value_name = "TEXT", required_unless_present = "all")]
@@ -75,10 +77,9 @@ pub(crate) fn run(args: &TellArgs, context: &Context) -> Result<(), PawError> {
     }
     let session = context.require_session()?;
     let config = context.load_config()?.resolve()?;
-    let swept = sweep::sweep(&session, clock::now())?;
     let agents = match name {
-        Some(name) => vec![sweep::require_agent(swept, name)?],
-        None => swept,
+        Some(name) => vec![sweep::find(&session, name, clock::now())?],
+        None => sweep::sweep(&session, clock::now())?,
     };
     let mut told = Vec::new();
     for agent in &agents {
@@ -107,7 +108,7 @@ fn tell(
     let has_broker = session.receipt.has_broker();
     let mode = config.supervisor.clone().unwrap_or_default().tell.mode;
     let is_idle = agent.known.state == AgentActivity::Idle;
-    let is_briefed = find_unprompted(&session.receipt, &agent.id).is_none();
+    let is_briefed = first_prompt(&session.receipt, &agent.id) == PromptDelivery::Delivered;
     let typed = match mode {
         _ if args.now || args.inbox => args.now,
         TellMode::SendKeys => true,
@@ -147,8 +148,11 @@ fn wait_for_first_prompt(session: &Session, agent: &AgentId) -> Result<(), PawEr
     let watch = Stopwatch::start();
     let reason = loop {
         let Some(receipt) = session.receipts.load(&session.receipt.session_name)? else { return Ok(()) };
-        let Some(unprompted) = find_unprompted(&receipt, agent) else { return Ok(()) };
-        let reason = unprompted.boot_prompt_problem.clone();
+        let reason = match first_prompt(&receipt, agent) {
+            PromptDelivery::Delivered => return Ok(()),
+            PromptDelivery::Pending => None,
+            PromptDelivery::Failed { prompt_problem } => Some(prompt_problem),
+        };
         if reason.is_some() || watch.remaining(READY).is_zero() {
             break reason;
         }
@@ -163,10 +167,12 @@ fn wait_for_first_prompt(session: &Session, agent: &AgentId) -> Result<(), PawEr
     Err(error.hint("use --inbox to send a message"))
 }
 
-/// The agent, if its first prompt is not delivered yet.
-fn find_unprompted<'a>(receipt: &'a Receipt, agent: &AgentId) -> Option<&'a AgentReceipt> {
-    let at = receipt.agent_ids().iter().position(|id| id == agent)?;
-    receipt.worktrees.get(at).filter(|agent| agent.pending_boot_prompt.is_some())
+/// How far the first prompt of the agent got.
+fn first_prompt(receipt: &Receipt, agent: &AgentId) -> PromptDelivery {
+    let member = members(receipt).into_iter().find(|(id, _)| id == agent);
+    let supervisor = supervisor(receipt).filter(|_| agent.as_str() == AgentId::SUPERVISOR);
+    let prompt = member.and_then(|(_, member)| member.prompt).or(supervisor.map(|it| it.prompt));
+    prompt.unwrap_or(PromptDelivery::Delivered)
 }
 
 fn no_inbox() -> PawError {

@@ -25,7 +25,10 @@ fn without_a_terminal_it_tells_what_happened_and_leaves_nothing() {
         "feat-farewell: [conflict-detector] in-flight conflict: file README.md",
         "your line 1 and their line 1 do not merge",
         "approved: git status --short",
-        "held back: git push --force origin main",
+        "docs-guide: approve or deny: git push --force origin main",
+        "git paw approve docs/guide: approved for docs-guide: make words",
+        "keys n, d, d in the dashboard: shows the whole command, denies it: git push --force origin main",
+        "key Enter in the dashboard, or git paw attach ",
         "feat/greeting: verified at ",
         "feat/farewell: failed its gates (src/leave.sh does not greet Ada), fixed, verified at ",
         "docs/guide: verified at ",
@@ -34,7 +37,7 @@ fn without_a_terminal_it_tells_what_happened_and_leaves_nothing() {
         "git paw undo restore: idea.txt contains \"half a thought\" again",
         "master/task-4-shout: ",
         "feat(shout): greet in capitals (task 4.1)",
-        "you have seen (8 checked facts):",
+        "you have seen (9 checked facts):",
         "git paw start --unattended --merge",
     ] {
         assert!(ran.stdout.contains(line), "{line}\n{ran}");
@@ -52,7 +55,7 @@ fn kept_it_stays_for_whoever_wants_to_look_at_it() {
     let [socket] = kept.as_slice() else { panic!("{kept:?}") };
     assert!(ran.stdout.contains(&format!("attach: tmux -L {socket} attach")), "{ran}");
     let titles = sandbox.tmux(["-L", socket, "list-panes", "-a", "-F", "#{pane_title}"]).stdout;
-    assert!(titles.contains("feat/greeting → scripted") && titles.contains("dashboard"), "{titles}");
+    assert!(titles.contains("feat/greeting → paw-demo") && titles.contains("dashboard"), "{titles}");
 }
 
 #[test]

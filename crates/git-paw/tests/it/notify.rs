@@ -1,4 +1,4 @@
-//! Notifications, the status line and window names, in a session without a broker whose agents have windows of their own.
+//! Notifications, the status line and window names, in sessions whose agents have windows of their own.
 
 use std::time::Duration;
 use std::{fs, thread};
@@ -6,7 +6,7 @@ use std::{fs, thread};
 use paw_host::files::Lock;
 use paw_testkit::{AgentLook, RunOutput, Sandbox, Terminal, TestRepo, wait_until};
 
-use crate::paw::paw;
+use crate::paw::{PROGRAM, document, paw};
 
 struct World {
     sandbox: Sandbox,
@@ -17,18 +17,9 @@ impl World {
     /// A session with windows for `feat/x` and `feat/y`. Notifications are written to files.
     fn new() -> Self {
         let sandbox = Sandbox::new();
-        sandbox.write("home/.tmux.conf", "set -g default-command sh\nset -g status-right mine\n");
         sandbox.install_agent("claude", AgentLook::Claude, "");
+        configure(&sandbox, "");
         let root = sandbox.root();
-        let record =
-            format!("#!/bin/sh\nprintf '%s|' \"$@\" >>'{0}/desktop'\necho >>'{0}/desktop'\n", root.display());
-        sandbox.install_program("notify-send", &record);
-        let config = format!(
-            "[notify]\ndesktop = true\ncommand = 'echo \"$PAW_EVENT $PAW_AGENT $PAW_TEXT\" >>\"{}/events\"'\n\
-             [layout]\nmode = \"windows\"\n",
-            root.display()
-        );
-        sandbox.write("home/.config/git-paw/config.toml", &config);
         let world = Self { repo: sandbox.repo("app"), sandbox };
         // What a repository says must not run.
         world.repo.write(
@@ -76,6 +67,21 @@ impl World {
     fn wait_for_event(&self, event: &str) {
         wait_until(event, || self.file("events").lines().any(|line| line == event).then_some(()));
     }
+}
+
+/// Notifications are written to files. `more` is the rest of the user's configuration.
+fn configure(sandbox: &Sandbox, more: &str) {
+    sandbox.write("home/.tmux.conf", "set -g default-command sh\nset -g status-right mine\n");
+    let root = sandbox.root();
+    let record =
+        format!("#!/bin/sh\nprintf '%s|' \"$@\" >>'{0}/desktop'\necho >>'{0}/desktop'\n", root.display());
+    sandbox.install_program("notify-send", &record);
+    let config = format!(
+        "{more}[notify]\ndesktop = true\ncommand = 'echo \"$PAW_EVENT $PAW_AGENT $PAW_TEXT\" >>\"{}/events\"'\n\
+         [layout]\nmode = \"windows\"\n",
+        root.display()
+    );
+    sandbox.write("home/.config/git-paw/config.toml", &config);
 }
 
 /// A session whose agent `feat-y` needs the user, who was told.
@@ -153,6 +159,73 @@ fn agents_that_need_the_user_call_once_and_not_for_the_pane_the_user_looks_at() 
     let events = world.file("events");
     assert_eq!(events.lines().count(), 2, "{events}");
     assert!(!world.sandbox.root().join("owned").exists(), "a repository cannot set the command");
+}
+
+/// One supervised session in which everything happens: the supervisor waits, a prompt cannot be delivered, an agent asks,
+/// is done, and fails its gates.
+#[test]
+fn every_event_calls_the_user_by_bell_desktop_and_command() {
+    let sandbox = Sandbox::new();
+    let supervisor = sandbox.install_agent("claude", AgentLook::Claude, "");
+    // It runs what follows `run`, and ignores its briefing.
+    let worker = "#!/bin/sh\nwhile printf '> ' && read -r line; do\ncase $line in run*) eval \"${line#run}\" ;; esac\ndone\n";
+    sandbox.install_program("worker", worker);
+    sandbox.install_program("broken", "#!/bin/sh\nexit 3\n");
+    configure(
+        &sandbox,
+        "[clis.worker]\ncommand = \"worker\"\n[clis.broken]\ncommand = \"broken\"\n\
+         [supervisor]\ncli = \"claude\"\ntest_command = \"test ! -e bad\"\n",
+    );
+    let world = World { repo: sandbox.repo("app"), sandbox };
+    let ran = world.paw(&["start", "--supervisor", "--branches", "feat/x=worker,feat/dead=broken"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    let told = |event: &str| {
+        wait_until(event, || {
+            world.file("events").lines().find(|line| line.starts_with(event)).map(str::to_owned)
+        })
+    };
+
+    wait_until("the worker is briefed", || {
+        let agents = document(&world.paw(&["status", "--json"]))["worktrees"].clone();
+        (agents[0]["prompt"] == "delivered").then_some(())
+    });
+    let worktree = world.sandbox.root().join("app-feat-x");
+    world.submit("feat-x", &format!("run {PROGRAM} say question 'which one?'"));
+    told("question feat-x which one?");
+    fs::write(worktree.join("bad"), "").unwrap();
+    paw_testkit::git(&worktree, ["add", "bad"]);
+    paw_testkit::git(&worktree, ["commit", "--quiet", "--message", "bad"]);
+    world.submit("feat-x", &format!("run {PROGRAM} say status done --message 'the parser works'"));
+    told("finished feat-x the parser works");
+    let verified = world.paw(&["verify", "feat/x"]);
+    assert_eq!(verified.code, 1, "{verified}");
+    wait_until("the supervisor is briefed", || (!supervisor.prompts().is_empty()).then_some(()));
+    world.wait_for_idle("supervisor");
+    world.submit("supervisor", "[[bash:touch made-up]]");
+
+    told("verify_failed feat-x ");
+    let prompt = told("prompt feat-dead ");
+    assert!(prompt.len() > "prompt feat-dead ".len(), "it says why: {prompt}");
+    told("supervisor_waits supervisor touch made-up");
+    for agent in ["feat-x", "feat-dead", "supervisor"] {
+        wait_until(&format!("the bell of {agent}"), || {
+            (world.of_pane(agent, "#{window_bell_flag}") == "1").then_some(())
+        });
+    }
+    let titles = [
+        "feat-x asks",
+        "feat-x is done",
+        "feat-x fails its gates",
+        "feat-dead did not receive",
+        "supervisor waits",
+    ];
+    for title in titles {
+        wait_until(title, || world.file("desktop").contains(&format!("--|{title}")).then_some(()));
+    }
+    let events = world.file("events");
+    let kinds: std::collections::BTreeSet<_> =
+        events.lines().map(|line| line.split(' ').take(2).collect::<Vec<_>>()).collect();
+    assert_eq!(events.lines().count(), kinds.len(), "each once: {events}");
 }
 
 #[test]

@@ -29,11 +29,22 @@ impl World {
         world
     }
 
-    fn press(&self, keys: &[&str]) {
+    fn pane(&self, owner: &str) -> String {
         let format = "#{@paw_agent} #{pane_id}";
-        let panes = self.sandbox.tmux(["list-panes", "-s", "-t", "=paw-app:", "-F", format]);
-        let pane = panes.stdout.lines().find_map(|line| line.strip_prefix("supervisor ")).unwrap();
-        self.sandbox.tmux([&["send-keys", "-t", pane], keys].concat());
+        let panes = self.sandbox.tmux(["list-panes", "-s", "-t", "=paw-app:", "-F", format]).stdout;
+        panes.lines().find_map(|line| line.strip_prefix(&format!("{owner} "))).unwrap().to_owned()
+    }
+
+    fn press_in(&self, owner: &str, keys: &[&str]) {
+        self.sandbox.tmux([&["send-keys", "-t", &self.pane(owner)], keys].concat());
+    }
+
+    fn press(&self, keys: &[&str]) {
+        self.press_in("supervisor", keys);
+    }
+
+    fn shown(&self, owner: &str) -> String {
+        self.sandbox.tmux(["capture-pane", "-p", "-t", &self.pane(owner)]).stdout
     }
 
     fn submit(&self, prompt: &str) {
@@ -81,13 +92,31 @@ fn the_supervisors_own_commands_are_approved_and_the_user_is_told_of_others() {
         (&status["needs"][0]["agent_id"], &status["needs"][0]["kind"]),
         (&"supervisor".into(), &"approval".into())
     );
-    world.press(&["-l", "3"]);
+    // The supervisor never answers for itself; the user does, by command or in the dashboard.
+    let denied = paw(&world.sandbox, &world.repo.root, &["deny", "supervisor"]);
+    assert_eq!(denied.stdout, "denied for supervisor: touch made-up\n", "{denied}");
     wait_until("a denial is seen", || (world.phase() == "idle").then_some(()));
     assert!(world.supervisor.events().contains(&"denied touch made-up".to_owned()));
+    world.submit("[[bash:touch other ; say:finished]]");
+    wait_until("it is seen to wait", || (world.phase() == "waiting_approval").then_some(()));
+    world.press_in("dashboard", &["n", "a"]);
+    wait_until("the dashboard shows it", || {
+        let shown = world.shown("dashboard");
+        (shown.contains("supervisor (claude) wants") && shown.contains("touch other")).then_some(())
+    });
+    world.press_in("dashboard", &["a"]);
+    wait_until("it was approved", || {
+        world.supervisor.events().contains(&"allowed touch other".to_owned()).then_some(())
+    });
     let ran = paw(&world.sandbox, &world.repo.root, &["approvals", "--json"]);
-    let verdicts: Vec<_> =
-        document(&ran)["verdicts"].as_array().unwrap().iter().map(|one| one["verdict"].clone()).collect();
-    assert_eq!(verdicts, ["allow", "ask"], "{ran}");
+    let verdicts = document(&ran)["verdicts"].as_array().unwrap().clone();
+    let of = |command: &str| {
+        let rows = verdicts.iter().filter(|row| row["command"] == command);
+        rows.map(|row| row["reason"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(of("git paw status"), ["harmless here: git paw status"], "{ran}");
+    assert_eq!(of("touch made-up").last().unwrap(), "denied by operator", "{ran}");
+    assert_eq!(of("touch other").last().unwrap(), "approved by operator", "{ran}");
 }
 
 #[test]

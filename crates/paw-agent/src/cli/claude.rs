@@ -87,7 +87,7 @@ fn usage(line: &Value) -> Option<TranscriptUsage> {
         &line["message"]["usage"],
         &["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"],
     )?;
-    Some(TranscriptUsage { context_tokens: Some(context), total_tokens: None })
+    Some(TranscriptUsage { context_tokens: Some(context), total_tokens: None, cost_usd_micros: None })
 }
 
 fn turn_arguments(turn: Turn<'_>) -> Vec<OsString> {

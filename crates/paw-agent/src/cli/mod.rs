@@ -8,6 +8,7 @@
 mod aider;
 mod claude;
 mod codex;
+pub mod demo;
 mod gemini;
 mod opencode;
 
@@ -97,6 +98,9 @@ const fn full_auto(flag: &'static str) -> ApprovalFlags {
     ApprovalFlags { full_auto: flag, ..ApprovalFlags::NONE }
 }
 
+/// The scripted agent of the demo, which is not looked for on PATH.
+pub static DEMO: Cli = demo::CLI;
+
 /// The descriptor of every CLI that is not in the list.
 static UNKNOWN: Cli = Cli::known("", "");
 
@@ -133,7 +137,7 @@ pub fn find(name: &str) -> Option<&'static Cli> {
 
 /// The descriptor of a CLI by its name, or the default descriptor for an unknown one.
 pub fn descriptor(name: &str) -> &'static Cli {
-    find(name).unwrap_or(&UNKNOWN)
+    find(name).or_else(|| (name == DEMO.name).then_some(&DEMO)).unwrap_or(&UNKNOWN)
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ const HOOKS: Hooks = Hooks {
     shorten: events::shorten,
     allow: Some(|| json!({"reply": "once"})),
     refuse: None,
-    usage: None,
+    usage: Some(events::usage),
     command_directory: None,
 };
 
@@ -177,14 +177,19 @@ const SCREEN: ScreenRules = ScreenRules {
     prompts: &[
         prompt(
             ApprovalKind::Command,
-            SubjectRule::Marked { mark: "  $ ", witness: "     $ *", between: &["     ▣"] },
+            SubjectRule::Marked { mark: "  $ ", witness: &["     $ *"], between: &["     ▣"] },
         ),
         prompt(ApprovalKind::Edit, SubjectRule::FileMarked("    → Edit ")),
     ],
     questions: &[],
     input: InputRule::Block { edge: '┃', under: "╹▀" },
     hints: &["Ask anything"],
-    working: &[WorkMark { place: MarkPosition::Under, text: "esc interrupt" }],
+    // A narrow screen wraps the words beside the bar.
+    working: &[
+        WorkMark { place: MarkPosition::Under, text: "esc interrupt" },
+        WorkMark { place: MarkPosition::Under, text: "⬝" },
+        WorkMark { place: MarkPosition::Under, text: "■■" },
+    ],
     limits: &[],
     endings: &[],
     sidebar: Some("• OpenCode "),

@@ -14,6 +14,7 @@ use paw_core::paths::{PawDir, rotated};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::transcript::TranscriptUsage;
 use super::{HookEvent, HookEventKind, HookRecordError, Tracker, parse, record};
 use crate::cli;
 
@@ -62,6 +63,11 @@ impl HookNote {
     /// The path of the CLI's transcript, if the record contains it.
     pub fn transcript(&self) -> Option<&Path> {
         self.record["transcript_path"].as_str().map(Path::new)
+    }
+
+    /// What the conversation of the record has used, if the record says so.
+    pub fn usage(&self) -> Option<TranscriptUsage> {
+        cli::descriptor(&self.cli).hooks?.usage?(&self.record)
     }
 
     pub fn event(&self) -> Result<HookEvent, HookRecordError> {

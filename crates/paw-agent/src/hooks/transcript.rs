@@ -29,6 +29,8 @@ pub struct TranscriptUsage {
     pub context_tokens: Option<u64>,
     /// Everything since the conversation began.
     pub total_tokens: Option<u64>,
+    /// In millionths of a US dollar, since the conversation began.
+    pub cost_usd_micros: Option<u64>,
 }
 
 /// The tokens of the conversation, if the transcript contains them.

@@ -1,7 +1,7 @@
 //! What the user should know. Pure.
 
 use paw_broker::{Message, StoredMessage};
-use paw_core::{AgentId, Receipt, text};
+use paw_core::{AgentId, text};
 use paw_view::{Need, NeedKind, SessionView, StatusCategory};
 use serde::{Deserialize, Serialize};
 
@@ -107,22 +107,17 @@ impl Notice {
 }
 
 /// What the agents and the supervisor need now.
-pub(super) fn find_needs(view: &SessionView, receipt: &Receipt) -> Vec<Notice> {
-    let needs = view.needs().into_iter().map(|need| of_need(&need));
-    let supervisor = receipt.supervisor.as_ref().and_then(|supervisor| {
-        let problem = supervisor.pending_boot_prompt.as_ref().and(supervisor.boot_prompt_problem.as_ref())?;
-        Some(Notice::new(NoticeKind::Prompt, AgentId::supervisor(), problem))
-    });
-    needs.chain(supervisor).collect()
+pub(super) fn find_needs(view: &SessionView) -> Vec<Notice> {
+    view.needs().iter().map(of_need).collect()
 }
 
 fn of_need(need: &Need) -> Notice {
     let kind = match need.kind {
+        NeedKind::Prompt => NoticeKind::Prompt,
         _ if need.agent_id.as_str() == AgentId::SUPERVISOR => NoticeKind::SupervisorWaits,
         NeedKind::Approval => NoticeKind::Approval,
         NeedKind::Answer => NoticeKind::Question,
         NeedKind::Input => NoticeKind::Input,
-        NeedKind::Prompt => NoticeKind::Prompt,
         NeedKind::Exited => NoticeKind::Exited,
         NeedKind::RateLimit => NoticeKind::Stuck,
     };

@@ -162,15 +162,9 @@ mod tests {
 
     #[test]
     fn the_segment_counts_and_names_who_needs_the_user() {
-        let receipt = Receipt::new(
-            paw_core::SessionName::new("paw-app").unwrap(),
-            "/app".into(),
-            "app",
-            Timestamp::UNIX_EPOCH,
-        );
         let text = |states: &[(&str, AgentState)]| {
             let view = view(states);
-            segment(&view, &notice::find_needs(&view, &receipt))
+            segment(&view, &notice::find_needs(&view))
         };
         assert_eq!(text(&[("a", AgentState::Idle)]), "");
         assert_eq!(text(&[("a", AgentState::Working), ("b", AgentState::Starting)]), "2 working");
@@ -178,7 +172,7 @@ mod tests {
         assert_eq!(text(&[("a", AgentState::Working), ("b", waits)]), "1 needs you: b, 1 working");
         assert_eq!(text(&[("a", waits), ("b", waits), ("c", AgentState::Exited)]), "3 need you: a b …");
         let view = view(&[("a", waits), ("b", AgentState::Working), ("c", AgentState::Idle)]);
-        let marks = marks(&view, &notice::find_needs(&view, &receipt));
+        let marks = marks(&view, &notice::find_needs(&view));
         assert_eq!(marks.into_values().collect::<Vec<_>>(), ["!", "*", ""]);
     }
 }

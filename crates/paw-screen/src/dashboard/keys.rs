@@ -167,7 +167,7 @@ impl DashboardState {
             Panel::Needs => match self.needs().into_iter().nth(index) {
                 Some(NeedRow { question: Some(question), .. }) => self.reply(question),
                 Some(NeedRow { kind: NeedKind::Approval, agent, .. }) => self.open_prompt(agent),
-                Some(_) => self.jump(effects),
+                Some(row) => self.jump_to(row.agent, effects),
                 None => return false,
             },
             Panel::Conflicts | Panel::Messages => return self.open_details(),

@@ -138,7 +138,7 @@ impl DashboardState {
     /// Asks for the pane that is to be shown. Returns whether that has changed.
     pub(super) fn follow_preview(&mut self) -> bool {
         let wanted = if self.shows_preview() && self.mode != Mode::Hidden && !self.mode.covers_panels() {
-            self.current_agent().filter(|agent| agent.member.is_some()).map(|agent| agent.id.clone())
+            self.current_agent().filter(|agent| agent.is_started()).map(|agent| agent.id.clone())
         } else {
             None
         };

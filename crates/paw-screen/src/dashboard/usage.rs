@@ -2,13 +2,11 @@
 
 use paw_view::AgentUsage;
 
-/// The cost if it is known, else the tokens: `$1.20`, `251k`.
+/// The tokens and the cost, as far as they are known: `251k $1.20`.
 pub(super) fn short(usage: &AgentUsage) -> String {
-    match (usage.cost_usd_micros, usage.context_tokens.or(usage.total_tokens)) {
-        (Some(cost), _) => dollars(cost),
-        (None, Some(count)) => tokens(count),
-        (None, None) => String::new(),
-    }
+    let count = usage.context_tokens.or(usage.total_tokens).map(tokens);
+    let parts = [count, usage.cost_usd_micros.map(dollars)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// `251k tokens of context, 900k in all, $1.20`
@@ -47,7 +45,8 @@ mod tests {
         };
         assert_eq!(short(&usage(Some(251_100), None)), "251k");
         assert_eq!(short(&usage(Some(1_250_000), None)), "1.2M");
-        assert_eq!(short(&usage(Some(900), Some(1))), "$0.01");
+        assert_eq!(short(&usage(Some(900), Some(1))), "900 $0.01");
+        assert_eq!(short(&usage(None, Some(1_200_000))), "$1.20");
         assert_eq!(long(&usage(Some(900), Some(12_345_678))), "900 tokens of context, $12.35");
         assert_eq!(short(&AgentUsage::default()), "");
     }

@@ -71,6 +71,18 @@ fn an_approval_shows_the_whole_command_and_the_verdict_before_any_key_answers_it
 }
 
 #[test]
+fn the_prompt_of_the_supervisor_is_answered_like_that_of_an_agent() {
+    let mut dashboard = TestDashboard::of_session(100, 30);
+    dashboard.update(seen("supervisor", 0, AgentState::WaitingApproval, Some(COMMAND)));
+    dashboard.keys("n");
+    dashboard.keys("a");
+    assert_eq!(dashboard.requests.pop(), Some(DashboardRequest::ReadPrompt(id("supervisor"))));
+    dashboard.update(shown("supervisor", prompt(3, COMMAND)));
+    dashboard.keys("a");
+    assert_eq!(replied(&dashboard), [(3, true)]);
+}
+
+#[test]
 fn a_prompt_that_is_still_being_read_cannot_be_answered() {
     let mut dashboard = TestDashboard::of_session(100, 30);
     dashboard.update(seen("feat-api", 0, AgentState::WaitingApproval, Some(COMMAND)));

@@ -30,6 +30,16 @@ pub fn members(receipt: &Receipt) -> SessionMembers {
     agents.map(|(agent, id)| (id, member(agent))).collect()
 }
 
+/// The supervisor of a session, as far as the receipt knows it.
+pub fn supervisor(receipt: &Receipt) -> Option<SupervisorView> {
+    receipt.supervisor.as_ref().map(|supervisor| SupervisorView {
+        cli: supervisor.cli.clone(),
+        pane: None,
+        state: CliState::Absent,
+        prompt: prompt(supervisor.pending_boot_prompt.as_ref(), supervisor.boot_prompt_problem.as_ref()),
+    })
+}
+
 impl Session {
     /// The session without its messages.
     pub fn view(&self) -> Result<SessionView, LifecycleError> {
@@ -65,11 +75,10 @@ impl Session {
             window.as_ref().and_then(|window| window.find_pane(mark)).map(|pane| pane.id.clone())
         };
         let broker = broker.map(|broker| BrokerView { pane: pane(DASHBOARD), ..broker });
-        let supervisor = receipt.supervisor.as_ref().map(|supervisor| SupervisorView {
-            cli: supervisor.cli.clone(),
+        let supervisor = supervisor(receipt).map(|supervisor| SupervisorView {
             pane: pane(SUPERVISOR),
             state: cli_state(window.as_ref(), SUPERVISOR),
-            prompt: prompt(supervisor.pending_boot_prompt.as_ref(), supervisor.boot_prompt_problem.as_ref()),
+            ..supervisor
         });
         let agent = |((agent, (id, member)), worktree): (
             (&AgentReceipt, (AgentId, SessionMember)),
@@ -110,7 +119,8 @@ fn observations(window: &TmuxWindow, receipt: &Receipt) -> Vec<(AgentId, Observa
         let (source, reason) = (StateSource::Messages, String::new());
         Some((id, Observation { state, since, at: since, source, reason, waits_for: None }))
     };
-    receipt.agent_ids().into_iter().filter_map(observed).collect()
+    let supervisor = receipt.supervisor.as_ref().map(|_| AgentId::supervisor());
+    receipt.agent_ids().into_iter().chain(supervisor).filter_map(observed).collect()
 }
 
 fn prompt(pending: Option<&String>, problem: Option<&String>) -> PromptDelivery {

@@ -49,8 +49,9 @@ pub(super) fn status(
         status.extra.payload.insert("waits_for".to_owned(), what.into());
     }
     if let Some(usage) = usage {
-        let TranscriptUsage { context_tokens, total_tokens } = usage;
-        let usage = json!({"context_tokens": context_tokens, "total_tokens": total_tokens});
+        let TranscriptUsage { context_tokens, total_tokens, cost_usd_micros } = usage;
+        let usage = json!({"context_tokens": context_tokens, "total_tokens": total_tokens,
+            "cost_usd_micros": cost_usd_micros});
         status.extra.payload.insert("usage".to_owned(), usage);
     }
     if let AgentActivity::RateLimited { resets: Some(resets) } = &known.state {
@@ -74,7 +75,8 @@ pub(super) fn question(agent: &AgentId, ask: &ApprovalRequest, why: &str) -> Mes
 pub(super) fn supervisor_waits(ask: &ApprovalRequest, why: &str) -> Message {
     let what = plain(&describe(ask));
     let text = format!(
-        "[approval] the supervisor wants: {what} (not approved automatically: {}). Answer it in its pane.",
+        "[approval] the supervisor wants: {what} (not approved automatically: {}). Answer it: git paw approve \
+         supervisor, or git paw deny supervisor",
         plain(why)
     );
     FeedbackMessage::new(person(), AgentId::supervisor(), vec![text]).into()

@@ -23,8 +23,9 @@ pub(super) fn watch(
         let is_change = matches!(event.kind, EventKind::Create(_) | EventKind::Modify(_));
         if is_change && event.paths.iter().any(is_ours) {
             let snapshot = session.reload().ok().flatten().and_then(|session| session.snapshot().ok());
-            if let Some(snapshot) = snapshot {
-                let _ = updates.blocking_send(DashboardUpdate::View(ViewEvent::Members(snapshot.agents)));
+            let Some(snapshot) = snapshot else { return };
+            for event in [ViewEvent::Members(snapshot.agents), ViewEvent::Supervisor(snapshot.supervisor)] {
+                let _ = updates.blocking_send(DashboardUpdate::View(event));
             }
         }
     };

@@ -22,6 +22,13 @@ pub(crate) struct DemoAgentArgs {
     executor: bool,
 }
 
+/// A command that is approved automatically.
+pub(crate) const HARMLESS: &str = "git status --short";
+/// A command that the user approves.
+pub(crate) const USEFUL: &str = "make words";
+/// A command that the user denies.
+pub(crate) const DANGEROUS: &str = "git push --force origin main";
+
 /// The tasks of the demo, one per branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DemoTask {
@@ -66,12 +73,12 @@ impl DemoTask {
         }
     }
 
-    /// A command that the agent wants to run.
-    pub(crate) fn command(self) -> Option<&'static str> {
+    /// Commands that the agent wants to run.
+    fn commands(self) -> &'static [&'static str] {
         match self {
-            Self::Greeting => Some("git status --short"),
-            Self::Farewell => None,
-            Self::Guide => Some("git push --force origin main"),
+            Self::Greeting => &[HARMLESS],
+            Self::Farewell => &[],
+            Self::Guide => &[USEFUL, DANGEROUS],
         }
     }
 

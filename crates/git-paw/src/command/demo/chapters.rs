@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use paw_broker::StoredMessage;
-use paw_core::PawError;
 use paw_core::paths::ReportDir;
 use paw_core::text::short_commit;
+use paw_core::{AgentId, PawError};
 use paw_host::clock::Stopwatch;
 use paw_host::files::{self, Access};
 use serde_json::Value;
 
-use super::agent::DemoTask;
+use super::agent::{DANGEROUS, DemoTask, HARMLESS, USEFUL};
 use super::message_log;
 use super::scratch_repo::{self, CLI, ScratchRepo};
 use crate::context::Context;
@@ -36,7 +36,7 @@ pub(super) fn session(
 ) -> Result<CheckedFacts, PawError> {
     start(scratch, watched, context)?;
     let mut seen = vec!["three agents and a supervisor in panes, each agent in its own worktree"];
-    for chapter in [conflict, approvals, gates, merge] {
+    for chapter in [decisions, go_there, conflict, gates, merge] {
         seen.push(chapter(scratch, context)?);
     }
     Ok(seen)
@@ -92,6 +92,9 @@ fn start(scratch: &ScratchRepo, watched: bool, context: &Context) -> Result<(), 
         "git paw start --supervisor: {worktrees} agents, each with a worktree and a pane, a supervisor and a dashboard"
     ))?;
     if watched {
+        context.output.say(
+            "docs/guide will wait for you: n, then a or d in the dashboard answers it; ? lists the keys",
+        )?;
         scratch.attach()?;
     }
     Ok(())
@@ -115,24 +118,93 @@ fn conflict(scratch: &ScratchRepo, context: &Context) -> Result<&'static str, Pa
     Ok("a conflict reported, with file and line, before it was committed")
 }
 
-/// A harmless command is approved; a dangerous one waits for the user.
-fn approvals(scratch: &ScratchRepo, context: &Context) -> Result<&'static str, PawError> {
-    let fact = "a harmless command was approved and another one held back, with a question to the supervisor";
-    let [harmless, harmful] =
-        [DemoTask::Greeting, DemoTask::Guide].map(|task| task.command().unwrap_or_default());
-    wait_for(scratch, fact, |messages| message_log::approval_asked(messages, harmful))?;
-    let verdicts: Value = scratch.json(&["approvals", "--json"])?;
-    for (command, verdict) in [(harmless, "allow"), (harmful, "ask")] {
-        let found = verdicts["verdicts"]
-            .as_array()
-            .and_then(|rows| rows.iter().find(|row| row["command"] == command && row["verdict"] == verdict));
-        let Some(row) = found else { return Err(not_seen(fact, &verdicts)) };
-        let (style, word) =
-            if verdict == "allow" { (Style::Success, "approved:") } else { (Style::Warning, "held back:") };
-        let reason = row["reason"].as_str().unwrap_or_default();
-        context.output.say(&format!("{} {command} ({reason})", context.output.paint(style, word)))?;
+/// A harmless command runs; the user decides about the others: one in a terminal, one with keys of the dashboard. A user who
+/// watches the demo may have done so already.
+fn decisions(scratch: &ScratchRepo, context: &Context) -> Result<&'static str, PawError> {
+    let fact = "a harmless command approved automatically, another one by the user, and one denied";
+    let guide = DemoTask::Guide.branch_name();
+    wait_until(fact, || Ok(reason_of(scratch, HARMLESS, "harmless")?.is_some()))?;
+    let reason = reason_of(scratch, HARMLESS, "harmless")?.unwrap_or_default();
+    let approved = context.output.paint(Style::Success, "approved:");
+    context.output.say(&format!("{approved} {HARMLESS} ({reason})"))?;
+    if wait_for_question(scratch, USEFUL, fact)? {
+        let said = scratch.run(&["approve", guide, "--yes"])?;
+        context.output.say(&format!("git paw approve {guide}: {}", said.trim_end()))?;
     }
-    Ok("a harmless command approved, a dangerous one held back")
+    if wait_for_question(scratch, DANGEROUS, fact)? {
+        context.output.say("git paw next --list, who needs you:")?;
+        let waiting = scratch.run(&["next", "--list"])?;
+        waiting.lines().try_for_each(|line| context.output.say(&format!("   {line}")))?;
+        // `n` selects the agent, `d` shows the whole command and what the rules say.
+        scratch.press(&["n", "d"])?;
+        wait_until(fact, || {
+            let shown = scratch.dashboard()?;
+            Ok(shown.contains("wants") && shown.contains(DANGEROUS) && shown.contains("not allowed"))
+        })?;
+        scratch.press(&["d"])?;
+        context.output.say(&format!(
+            "keys n, d, d in the dashboard: shows the whole command, denies it: {DANGEROUS}"
+        ))?;
+    }
+    wait_until(fact, || is_decided(scratch, DANGEROUS))?;
+    Ok(
+        "a harmless command approved automatically, another one by the user, and a dangerous one denied in the dashboard",
+    )
+}
+
+/// Waits until the user is asked about a command. Returns whether the answer is still missing.
+fn wait_for_question(scratch: &ScratchRepo, command: &str, fact: &str) -> Result<bool, PawError> {
+    let mut is_open = false;
+    wait_until(fact, || {
+        let needs: Value = scratch.json(&["next", "--json"])?;
+        let is_it = |need: &Value| need["kind"] == "approval" && need["text"] == command;
+        is_open = needs["needs"].as_array().is_some_and(|needs| needs.iter().any(is_it));
+        Ok(is_open || is_decided(scratch, command)?)
+    })?;
+    Ok(is_open)
+}
+
+/// Whether the user has decided about a command.
+fn is_decided(scratch: &ScratchRepo, command: &str) -> Result<bool, PawError> {
+    for words in ["approved by ", "approved manually", "denied by "] {
+        if reason_of(scratch, command, words)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The reason of a verdict on a command that starts with these words.
+fn reason_of(scratch: &ScratchRepo, command: &str, words: &str) -> Result<Option<String>, PawError> {
+    let verdicts: Value = scratch.json(&["approvals", "--json"])?;
+    let of_command =
+        verdicts["verdicts"].as_array().into_iter().flatten().filter(|row| row["command"] == command);
+    let mut reasons = of_command.filter_map(|row| row["reason"].as_str());
+    Ok(reasons.find(|reason| reason.starts_with(words)).map(str::to_owned))
+}
+
+/// Enter in the dashboard shows the pane of the selected agent.
+fn go_there(scratch: &ScratchRepo, context: &Context) -> Result<&'static str, PawError> {
+    let fact = "the pane of an agent, zoomed with Enter in the dashboard";
+    // The answer is on its way; until it arrives, the prompt is shown.
+    wait_until(fact, || Ok(!scratch.dashboard()?.contains(" wants")))?;
+    scratch.press(&["Enter"])?;
+    let agents = DemoTask::ALL.map(scratch_repo::agent).into_iter().collect::<Result<Vec<_>, _>>()?;
+    let mut shown = None;
+    wait_until(fact, || {
+        for agent in agents.iter().chain([&AgentId::supervisor()]) {
+            if scratch.is_zoomed(agent.as_str())? {
+                shown = Some(agent.to_string());
+            }
+        }
+        Ok(shown.is_some())
+    })?;
+    scratch.leave_zoom()?;
+    let shown = shown.unwrap_or_default();
+    context
+        .output
+        .say(&format!("key Enter in the dashboard, or git paw attach {shown}: its pane, zoomed"))?;
+    Ok("the pane of an agent, one key away from the dashboard")
 }
 
 /// Two branches pass their gates. The third fails, is fixed, and passes.
@@ -279,15 +351,22 @@ fn wait_for(
     fact: &str,
     holds: impl Fn(&[StoredMessage]) -> bool,
 ) -> Result<Vec<StoredMessage>, PawError> {
+    let mut messages = Vec::new();
+    wait_until(fact, || {
+        messages = scratch.messages()?;
+        Ok(holds(&messages))
+    })?;
+    Ok(messages)
+}
+
+/// Polls until a fact is seen.
+fn wait_until(fact: &str, mut is_seen: impl FnMut() -> Result<bool, PawError>) -> Result<(), PawError> {
     let watch = Stopwatch::start();
-    loop {
-        let messages = scratch.messages()?;
-        if holds(&messages) {
-            return Ok(messages);
-        }
+    while !is_seen()? {
         if watch.remaining(TIMEOUT).is_zero() {
             return Err(not_seen(fact, format!("waited {} s", TIMEOUT.as_secs())));
         }
         std::thread::sleep(POLL_INTERVAL);
     }
+    Ok(())
 }

@@ -64,14 +64,6 @@ pub(super) fn verified(messages: &[StoredMessage], task: DemoTask) -> Option<Log
     })
 }
 
-/// Whether a question about this command was asked.
-pub(super) fn approval_asked(messages: &[StoredMessage], command: &str) -> bool {
-    messages.iter().any(|stored| match &stored.message {
-        Message::Question(asked) => asked.is_approval() && asked.question.contains(command),
-        _ => false,
-    })
-}
-
 /// The merged branches, in their order.
 pub(super) fn merged(messages: &[StoredMessage]) -> Vec<String> {
     let branch = |stored: &StoredMessage| match &stored.message {

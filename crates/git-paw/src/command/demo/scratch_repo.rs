@@ -13,13 +13,14 @@ use paw_host::files::{self, Access};
 use paw_host::git::{Git, Repo};
 use paw_host::process::{Command, Exit, shell_quote};
 use paw_host::tmux::{Tmux, TmuxCommand};
+use paw_session::panes::DASHBOARD;
 use paw_session::session_process;
 use serde_json::Value;
 
 use super::agent::DemoTask;
 
 /// The name of the agents' CLI.
-pub(super) const CLI: &str = "scripted";
+pub(super) const CLI: &str = paw_agent::cli::DEMO.name;
 const README: &str = "# A program that greets\n\nRun it and be greeted.\n";
 /// The gate: every program must greet its argument.
 const CHECK: &str = "#!/bin/sh
@@ -148,6 +149,37 @@ impl ScratchRepo {
 
     pub(super) fn how_to_attach(&self) -> String {
         format!("tmux -L {} attach", self.socket)
+    }
+
+    /// Runs a tmux command on the pane of an agent or of the dashboard, and returns its output.
+    fn on_pane(&self, owner: &str, verb: &'static str, args: &[&str]) -> Result<String, PawError> {
+        let tmux = Tmux::on_socket(Some(self.socket.clone()));
+        let list = TmuxCommand::new("list-panes").args(["-a", "-F", "#{@paw_agent} #{pane_id}"]);
+        let panes = tmux.run(&list)?;
+        let pane = panes.lines().find_map(|line| line.strip_prefix(owner)?.strip_prefix(' '));
+        let pane = pane.ok_or_else(|| PawError::SessionError(format!("{owner} has no pane")))?;
+        Ok(tmux.run(&TmuxCommand::new(verb).args(["-t", pane]).args(args.iter().copied()))?)
+    }
+
+    /// Presses keys in the dashboard, as a person would.
+    pub(super) fn press(&self, keys: &[&str]) -> Result<(), PawError> {
+        self.on_pane(DASHBOARD, "send-keys", keys).map(drop)
+    }
+
+    /// What the dashboard shows.
+    pub(super) fn dashboard(&self) -> Result<String, PawError> {
+        self.on_pane(DASHBOARD, "capture-pane", &["-p"])
+    }
+
+    /// Whether the agent's pane fills the window.
+    pub(super) fn is_zoomed(&self, agent: &str) -> Result<bool, PawError> {
+        let format = "#{&&:#{window_zoomed_flag},#{pane_active}}";
+        Ok(self.on_pane(agent, "display-message", &["-p", format])?.trim() == "1")
+    }
+
+    /// Shows all panes again, with the dashboard active.
+    pub(super) fn leave_zoom(&self) -> Result<(), PawError> {
+        self.on_pane(DASHBOARD, "select-pane", &[]).map(drop)
     }
 
     /// The processes of the panes, except the dashboard.

@@ -3,13 +3,14 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
+use crate::hooks::transcript::TranscriptUsage;
 use crate::hooks::{HookEvent, HookEventKind, MAX_INPUT, ToolAction, text};
 
 /// Text of errors that are rate limits.
 const LIMITS: [&str; 5] = ["rate limit", "usage limit", "too many requests", "quota", "limit reached"];
 
 /// The fields of an event that are stored, each as a path into the record.
-const KEPT: [&[&str]; 18] = [
+const KEPT: [&[&str]; 20] = [
     &["type"],
     &["cwd"],
     &["properties", "sessionID"],
@@ -28,6 +29,8 @@ const KEPT: [&[&str]; 18] = [
     &["properties", "part", "tool"],
     &["properties", "part", "state", "status"],
     &["properties", "part", "state", "input", "filePath"],
+    &["properties", "usage", "tokens"],
+    &["properties", "usage", "cost_micros"],
 ];
 /// The two command fields of an event, each with the field of its tool.
 const COMMANDS: [(&[&str], &[&str]); 2] = [
@@ -65,6 +68,17 @@ pub(super) fn read(record: &Value) -> Result<HookEvent, &'static str> {
     // Events of the server belong to no conversation.
     let conversation = properties["sessionID"].as_str().unwrap_or_default().to_owned();
     Ok(HookEvent { conversation, kind })
+}
+
+/// What a conversation has used, as the plugin adds it up. opencode reports no cost for a model without known prices.
+pub(super) fn usage(record: &Value) -> Option<TranscriptUsage> {
+    let used = record["properties"].get("usage")?;
+    let positive = |field: &str| used[field].as_u64().filter(|count| *count > 0);
+    Some(TranscriptUsage {
+        context_tokens: positive("tokens"),
+        total_tokens: None,
+        cost_usd_micros: positive("cost_micros"),
+    })
 }
 
 fn asked(properties: &Value) -> Result<ToolAction, &'static str> {
@@ -205,6 +219,20 @@ mod tests {
             json!({"type": "permission.asked", "cwd": "/w", "properties": {"sessionID": "ses_1", "id": "per_1",
                 "permission": "bash", "metadata": {"command": "ls"}}})
         );
+    }
+
+    #[test]
+    fn usage_is_kept_and_does_not_affect_the_state() {
+        let record = json!({"type": "usage", "cwd": "/w", "properties": {"sessionID": "ses_1",
+            "usage": {"tokens": 12_500, "cost_micros": 31_000}}});
+        let kept = shorten(&record);
+        let event = parse(cli::descriptor("opencode"), &kept.to_string()).unwrap();
+        assert_eq!(event.kind, HookEventKind::Other("usage".to_owned()));
+        let used = usage(&kept).unwrap();
+        assert_eq!((used.context_tokens, used.cost_usd_micros), (Some(12_500), Some(31_000)));
+        let free = usage(&json!({"properties": {"usage": {"tokens": 3, "cost_micros": 0}}})).unwrap();
+        assert_eq!((free.context_tokens, free.cost_usd_micros), (Some(3), None));
+        assert_eq!(usage(&json!({"type": "session.idle", "properties": {}})), None);
     }
 
     #[test]

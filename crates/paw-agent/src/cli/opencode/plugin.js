@@ -27,6 +27,8 @@ export const GitPaw = async ({ client, directory }) => {
   const last = new Map();
   const directories = new Map();
   const awaited = new Map();
+  const costs = new Map();
+  const children = new Set();
   let queue = Promise.resolve();
 
   const hook = (record) =>
@@ -84,6 +86,24 @@ export const GitPaw = async ({ client, directory }) => {
     return known && isNew(callID, state.status) ? { sessionID: properties.sessionID, part } : undefined;
   };
 
+  // What a conversation has cost before this message, in dollars.
+  const costBefore = async (sessionID, messageID) => {
+    const { data } = await client.session.messages({ path: { id: sessionID } });
+    const earlier = (data ?? []).filter(({ info }) => info.id !== messageID);
+    return earlier.reduce((sum, { info }) => sum + (info.cost ?? 0), 0);
+  };
+
+  // Reports the size and the cost of a conversation after each answer of the model.
+  const usage = async ({ sessionID, messageID, tokens, cost }) => {
+    if (!costs.has(sessionID)) costs.set(sessionID, await costBefore(sessionID, messageID).catch(() => 0));
+    costs.set(sessionID, costs.get(sessionID) + (cost ?? 0));
+    const { input = 0, output = 0, reasoning = 0, cache = {} } = tokens ?? {};
+    const size = input + output + reasoning + (cache.read ?? 0) + (cache.write ?? 0);
+    const micros = Math.round(costs.get(sessionID) * 1e6);
+    // A part of the work has a conversation of its own; its size is not the agent's.
+    return { sessionID, usage: { tokens: children.has(sessionID) ? undefined : size, cost_micros: micros } };
+  };
+
   return {
     event: async ({ event }) => {
       const { type } = event;
@@ -93,6 +113,14 @@ export const GitPaw = async ({ client, directory }) => {
         if (properties) report({ type, properties });
         return;
       }
+      if (type === "message.part.updated" && properties.part?.type === "step-finish") {
+        const { part } = properties;
+        if (!isNew(part.id, "step-finish")) return;
+        const used = await usage({ ...part, sessionID: part.sessionID ?? properties.sessionID }).catch(() => undefined);
+        if (used) report({ type: "usage", properties: used });
+        return;
+      }
+      if (type === "session.created" && properties.info?.parentID) children.add(properties.info.id);
       if (!REPORTED.has(type)) return;
       if (type === "session.status" && !isNew(properties.sessionID, JSON.stringify(properties.status))) return;
       const { diff: _, ...metadata } = properties.metadata ?? {};

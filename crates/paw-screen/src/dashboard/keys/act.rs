@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use paw_core::AgentId;
-use paw_view::{NeedKind, SessionView};
+use paw_view::{AgentView, NeedKind, SessionView};
 
 use crate::dashboard::changes::{ChangesStep, ChangesView};
 use crate::dashboard::draw::{changes, prompt};
@@ -14,7 +14,7 @@ use crate::line_input::LineInput;
 impl DashboardState {
     /// Shows the pane of the current agent.
     pub(super) fn jump(&mut self, effects: &mut Vec<DashboardEffect>) {
-        match self.current_agent().filter(|agent| agent.member.is_some() || agent.is_supervisor()) {
+        match self.current_agent().filter(|agent| agent.is_started()) {
             Some(agent) => {
                 let agent = agent.id.clone();
                 self.jump_to(agent, effects);
@@ -23,7 +23,7 @@ impl DashboardState {
         }
     }
 
-    fn jump_to(&mut self, agent: AgentId, effects: &mut Vec<DashboardEffect>) {
+    pub(super) fn jump_to(&mut self, agent: AgentId, effects: &mut Vec<DashboardEffect>) {
         match self.options.host {
             DashboardHost::Session => self.requests.push(DashboardRequest::Jump(agent)),
             DashboardHost::Attached => effects.push(DashboardEffect::Attach(agent)),
@@ -38,7 +38,7 @@ impl DashboardState {
     /// Shows the prompt of the current agent, else the oldest one. If none is known, the current agent's pane is read, because
     /// a new prompt may not have been noticed yet.
     pub(super) fn show_prompt(&mut self) {
-        let current = self.current_agent().filter(|agent| agent.member.is_some());
+        let current = self.current_agent().filter(|agent| agent.is_started());
         let current = current.map(|agent| agent.id.clone());
         let oldest = || self.view.needs().into_iter().find(|need| need.kind == NeedKind::Approval);
         let waiting = current.clone().filter(|agent| waits_for_approval(&self.view, agent));
@@ -50,7 +50,10 @@ impl DashboardState {
 
     /// Handles a key that acts on the current agent.
     pub(super) fn act(&mut self, letter: char) {
-        let Some(agent) = self.current_agent().filter(|agent| agent.member.is_some()) else {
+        // The supervisor has no branch of its own.
+        let fits =
+            |agent: &&AgentView| agent.member.is_some() || agent.is_started() && matches!(letter, 't' | 'P');
+        let Some(agent) = self.current_agent().filter(fits) else {
             self.say("no agent is selected".to_owned());
             return;
         };

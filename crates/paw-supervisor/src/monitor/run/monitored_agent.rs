@@ -1,5 +1,6 @@
 //! What the monitor keeps about one agent between two polls.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -49,6 +50,8 @@ pub(super) struct MonitoredAgent {
     /// Whether a note mentioned the transcript since its tokens were last counted.
     transcript_changed: bool,
     usage: Option<TranscriptUsage>,
+    /// The cost of each of its conversations, in millionths of a US dollar.
+    costs: BTreeMap<String, u64>,
 }
 
 impl MonitoredAgent {
@@ -69,6 +72,7 @@ impl MonitoredAgent {
             transcript_cli: cli::descriptor(""),
             transcript_changed: false,
             usage: None,
+            costs: BTreeMap::new(),
         }
     }
 
@@ -121,6 +125,9 @@ impl MonitoredAgent {
             self.transcript_cli = cli::descriptor(&note.cli);
             self.transcript_changed = true;
         }
+        if let Some(usage) = note.usage() {
+            self.add_usage(usage, note.event().map(|event| event.conversation).unwrap_or_default());
+        }
         let approved = self.pending_approvals.apply(note).filter(|_| settings.config.manual_approvals_log);
         if let Some(approved) = approved {
             let log = VerdictLog::of(&settings.repo.common_dir);
@@ -135,6 +142,20 @@ impl MonitoredAgent {
             .filter(|_| is_fresh)
             .flat_map(|breach| messages::out_of_role(id, breach))
             .collect()
+    }
+
+    /// Takes what one of its conversations has used. The agent pays for all of them.
+    fn add_usage(&mut self, usage: TranscriptUsage, conversation: String) {
+        if let Some(cost) = usage.cost_usd_micros {
+            self.costs.insert(conversation, cost);
+        }
+        let before = self.usage.unwrap_or_default();
+        let cost: u64 = self.costs.values().sum();
+        self.usage = Some(TranscriptUsage {
+            context_tokens: usage.context_tokens.or(before.context_tokens),
+            total_tokens: usage.total_tokens.or(before.total_tokens),
+            cost_usd_micros: (cost > 0).then_some(cost),
+        });
     }
 
     /// Counts the tokens of the conversation, once for all new notes.

@@ -3,8 +3,9 @@
 use std::io;
 
 use crossterm::event::{self, DisableBracketedPaste, EnableBracketedPaste, Event, KeyCode, KeyModifiers};
-use crossterm::style::Print;
+use crossterm::style::{Print, Stylize as _};
 use crossterm::{execute, terminal};
+use paw_agent::cli::demo;
 use paw_core::PawError;
 
 /// Reads one prompt. `None` after Ctrl+C or Ctrl+D.
@@ -35,6 +36,24 @@ pub(super) fn read_prompt() -> Result<Option<String>, PawError> {
     execute!(io::stdout(), Print("\r\n")).map_err(failed)?;
     drop(raw);
     Ok(Some(text))
+}
+
+/// Asks the user whether a command may run, as an AI CLI does. The command is not run.
+pub(super) fn ask(command: &str) -> Result<bool, PawError> {
+    let failed = |error: io::Error| PawError::internal(format!("cannot read the terminal: {error}"));
+    let raw = Raw::enter().map_err(failed)?;
+    let shown = format!("{}:\r\n\r\n{}\r\n{}", demo::WANTS, command.reverse(), demo::QUESTION);
+    execute!(io::stdout(), Print(shown)).map_err(failed)?;
+    let answer = loop {
+        match event::read().map_err(failed)? {
+            Event::Key(key) if key.code == KeyCode::Char('y') => break true,
+            Event::Key(key) if matches!(key.code, KeyCode::Char('n') | KeyCode::Esc) => break false,
+            _ => {}
+        }
+    };
+    execute!(io::stdout(), Print("\r\n")).map_err(failed)?;
+    drop(raw);
+    Ok(answer)
 }
 
 /// Raw mode with bracketed paste, until it is dropped.

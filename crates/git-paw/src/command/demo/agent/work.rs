@@ -12,7 +12,7 @@ use paw_host::clock::{self, Stopwatch};
 use paw_host::files::{self, Access};
 use paw_host::git::Git;
 
-use super::{DemoTask, hooks};
+use super::{DemoTask, hooks, input};
 use crate::context::Context;
 use crate::output::Style;
 
@@ -35,11 +35,13 @@ pub(super) fn run(task: DemoTask, pace_ms: u64, context: &Context) -> Result<(),
     say(Style::Bold, format!("task: {file}"))?;
     let intent = IntentMessage::new(client.agent().clone(), vec![IntentFile::whole(file)], "the demo");
     client.publish(&intent.into(), clock::now())?;
-    if let Some(command) = task.command() {
+    for command in task.commands() {
         if hooks::may_run(command, context)? {
-            say(Style::Success, format!("approved: {command}"))?;
+            say(Style::Success, format!("approved automatically: {command}"))?;
+        } else if input::ask(command)? {
+            say(Style::Success, format!("approved by the user: {command}"))?;
         } else {
-            say(Style::Warning, format!("held back, needs the user's approval: {command}"))?;
+            say(Style::Warning, format!("denied by the user: {command}"))?;
         }
         hooks::report("UserPromptSubmit", context)?;
     }
