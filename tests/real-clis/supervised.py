@@ -12,7 +12,9 @@ BRANCH, AGENT = "feat/watched", "feat-watched"
 def supervised(lab):
     config = lab.home / ".config/git-paw/config.toml"
     before = config.read_text()
-    config.write_text(before.replace("[supervisor]\n", '[supervisor]\nmerge = true\ntest_command = "test -f watched.txt"\n', 1))
+    # Who waits for the other one here makes no progress for longer than elsewhere in the lab.
+    patient = before.replace("no_progress_window_seconds = 15", "no_progress_window_seconds = 600")
+    config.write_text(patient.replace("[supervisor]\n", '[supervisor]\nmerge = true\ntest_command = "test -f watched.txt"\n', 1))
     lab.model.learn(
         rf"You are agent {AGENT} ",
         write("watched.txt", "done"), bash("git add watched.txt"), bash("git commit --quiet --message watched"),

@@ -36,6 +36,7 @@ use crate::command::{
     remove::RemoveArgs,
     remove_cli::RemoveCliArgs,
     replay::ReplayArgs,
+    report::ReportArgs,
     restart_agent::RestartAgentArgs,
     say::SayArgs,
     serve::ServeArgs,
@@ -96,6 +97,7 @@ pub(crate) enum Command {
     Stop(StopArgs),
     Purge(PurgeArgs),
     Replay(ReplayArgs),
+    Report(ReportArgs),
     // Panes of sessions that an older version started call it by its old name.
     #[command(name = "__restart-agent", alias = "__anew", hide = true)]
     RestartAgent(RestartAgentArgs),
@@ -177,6 +179,7 @@ impl Cli {
             Some(Command::Approve(args)) => args.json,
             Some(Command::Deny(args)) => args.json,
             Some(Command::Replay(args)) => args.json,
+            Some(Command::Report(args)) => args.json,
             Some(Command::Doctor(args)) => args.json,
             Some(Command::Worktree(args)) => args.wants_json(),
             Some(Command::Undo(args)) => args.wants_json(),

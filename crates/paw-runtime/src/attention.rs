@@ -53,6 +53,8 @@ pub(super) struct AttentionSettings {
     pub(super) receipts: Receipts,
     pub(super) session: SessionName,
     pub(super) config: NotifyConfig,
+    /// How long the supervisor has for what it can do itself, before the user is called.
+    pub(super) supervisor_window: Duration,
 }
 
 /// The running thread. It stops when this is dropped.
@@ -182,7 +184,12 @@ impl Attention {
         let Some(receipt) = &self.receipt else { return };
         let needs = notice::find_needs(&self.view);
         let now = self.watch.elapsed();
-        let mut told = self.tracker.update(needs.clone(), now);
+        let window = self.settings.supervisor_window;
+        let hold = |notice: &Notice| {
+            let is_delegated = notice::is_for_supervisor(notice, &self.view, receipt);
+            if is_delegated { window.max(tracker::HOLD) } else { tracker::HOLD }
+        };
+        let mut told = self.tracker.update(needs.clone(), hold, now);
         told.extend(news);
         let tmux = Tmux::on_socket(receipt.tmux_socket.clone());
         self.shown.show(&tmux, receipt, &self.view, &needs, self.settings.config.status_line);

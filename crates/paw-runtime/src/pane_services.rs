@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
+use std::time::Duration;
 
 use paw_broker::Bus;
 use paw_core::Receipt;
@@ -39,6 +40,7 @@ impl PaneServices {
             receipts: receipts.clone(),
             session: receipt.session_name.clone(),
             config: settings.config.notify.clone(),
+            supervisor_window: supervisor_window(settings),
         });
         let events = attention.as_ref().ok().and_then(AttentionThread::events);
         let monitor = start_monitor(settings, receipts, receipt, bus.cloned(), events);
@@ -56,6 +58,12 @@ impl PaneServices {
     pub(super) fn events(&self) -> Option<Sender<AttentionEvent>> {
         self.attention.as_ref().and_then(AttentionThread::events)
     }
+}
+
+/// How long the supervisor has for what its agents need, before the user is called.
+fn supervisor_window(settings: &SessionSettings) -> Duration {
+    let supervisor = settings.config.supervisor.clone().unwrap_or_default();
+    Duration::from_secs(supervisor.blocked_on_supervisor_window_seconds)
 }
 
 fn start_monitor(

@@ -74,10 +74,12 @@ impl RequestedRuns {
         });
         self.active().insert(number, (stopper.clone(), thread));
         tokio::select! {
-            () = request.events.closed() => stopper.stop(),
+            () = request.events.closed() => {
+                stopper.stop();
+                let _ = finished.await;
+            }
             _ = &mut finished => {}
         }
-        let _ = finished.await;
         self.active().remove(&number);
     }
 

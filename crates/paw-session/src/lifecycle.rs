@@ -6,7 +6,7 @@
 //! - [`status`], [`attach`]: show it
 //! - [`pause`], [`stop`], [`purge`]: end parts of it or all of it
 //! - [`add`], [`remove`]: add or remove one agent
-//! - `restore_agents`: agents whose panes are gone
+//! - `restart`: an agent whose CLI has exited; `restore_agents`: agents whose panes are gone
 
 pub mod add;
 pub mod attach;
@@ -16,6 +16,7 @@ pub mod pause;
 pub mod process;
 pub mod purge;
 pub mod remove;
+mod restart;
 mod restore_agents;
 pub mod session;
 pub mod status;

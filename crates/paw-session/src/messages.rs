@@ -1,11 +1,11 @@
-//! Loads the messages of a session from their log into a view.
+//! Reads the messages of a session from their log, one by one or into a view.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use paw_broker::SessionId;
 use paw_broker::log::{self, LogEntry, LogError, MessageLog, PageLimit};
 use paw_broker::record::AgentRecords;
+use paw_broker::{SessionId, StoredMessage};
 use paw_core::paths::PawDir;
 use paw_view::{LOOK_BACK, SessionView, ViewEvent};
 
@@ -17,6 +17,22 @@ pub fn load(common_dir: &Path, session: Option<&SessionId>, view: &mut SessionVi
         None => log.current_session()?,
     };
     current.map_or(Ok(()), |session| read(&*log, &session, view))
+}
+
+/// Calls `on_message` with every message of a session, oldest first.
+pub fn each(
+    common_dir: &Path,
+    session: &SessionId,
+    mut on_message: impl FnMut(StoredMessage),
+) -> Result<(), LogError> {
+    let Some(log) = log::find(&PawDir::of(common_dir).log())? else { return Ok(()) };
+    let mut since = 0;
+    loop {
+        let page = log.history(session, since, PageLimit::DEFAULT)?;
+        let Some(last) = page.last() else { return Ok(()) };
+        since = last.seq;
+        page.iter().filter_map(|entry| entry.parse(session)).for_each(&mut on_message);
+    }
 }
 
 /// Reads only what the current state needs: the saved records, the messages they refer to, and the newest messages.

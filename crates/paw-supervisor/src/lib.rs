@@ -8,6 +8,7 @@
 //! - [`project`]: what programs may read about a project
 //! - [`prompt_reply`]: approves or denies the prompt of an agent for a person
 //! - [`proof`]: signed records of gate runs
+//! - [`report`]: what happened in a session, counted
 //! - [`role_gating`]: OpenSpec commands that agents must not run
 //! - [`stall`]: detects agents that make no progress, and what can be tried
 //! - [`sweep`]: one snapshot of every agent
@@ -24,6 +25,7 @@ pub mod pane_request;
 pub mod project;
 pub mod prompt_reply;
 pub mod proof;
+pub mod report;
 pub mod role_gating;
 pub mod stall;
 pub mod sweep;

@@ -133,7 +133,7 @@ impl PendingPrompt {
             PromptReply::Deny => ApprovalVerdict::Ask { reason: format!("denied by {by}") },
         };
         let log = VerdictLog::of(&session.repo.common_dir);
-        verdict::record(&log, &session.receipt, &self.agent.id, &self.ask, &said, now)?;
+        verdict::record_decision(&log, &session.receipt, &self.agent.id, &self.ask, (&said, by), now)?;
         let (tmux, common_dir) = (&session.tmux, &session.repo.common_dir);
         let pressed = match reply {
             PromptReply::Approve => {

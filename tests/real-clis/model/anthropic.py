@@ -13,8 +13,16 @@ def texts(content):
     return "\n".join(part.get("text", "") for part in content or [] if part.get("type", "text") == "text")
 
 
+def results(content):
+    if isinstance(content, str):
+        return ""
+    found = (part.get("content") for part in content or [] if part.get("type") == "tool_result")
+    return "\n".join(texts(one) for one in found)
+
+
 def request(body):
-    turns = tuple(Turn(one.get("role", ""), texts(one.get("content"))) for one in body.get("messages", []))
+    said = ((one.get("role", ""), one.get("content")) for one in body.get("messages", []))
+    turns = tuple(Turn(role, texts(content), results(content)) for role, content in said)
     offered = {
         one.get("name"): one.get("input_schema", {}).get("properties", {}) for one in body.get("tools") or []
     }

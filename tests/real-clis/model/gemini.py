@@ -11,7 +11,10 @@ def request(body):
     turns = []
     for content in body.get("contents") or []:
         role = "assistant" if content.get("role") == "model" else "user"
-        turns.append(Turn(role, texts(content.get("parts"))))
+        parts = content.get("parts") or []
+        answers = [part["functionResponse"].get("response", {}) for part in parts if "functionResponse" in part]
+        results = "\n".join(str(one.get("output", one.get("error", ""))) for one in answers)
+        turns.append(Turn(role, texts(parts), results))
     offered = {}
     for group in body.get("tools") or []:
         for one in group.get("functionDeclarations", []):

@@ -8,6 +8,7 @@ from . import tools
 from .anthropic import texts as anthropic_texts
 from .script import Request, Turn
 
+RESULTS = ("function_call_output", "custom_tool_call_output", "local_shell_call_output")
 CALLS = ("function_call", "custom_tool_call", "local_shell_call")
 
 
@@ -27,6 +28,8 @@ def request(body):
             turns.append(Turn(item.get("role", ""), texts(item.get("content"))))
         elif item["type"] in CALLS:
             turns.append(Turn("assistant", ""))
+        elif item["type"] in RESULTS:
+            turns.append(Turn("tool", "", texts(item.get("output"))))
     offered = {
         one.get("name") or one.get("type"): one.get("parameters", {}).get("properties", {})
         for one in body.get("tools") or []

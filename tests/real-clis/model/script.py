@@ -58,14 +58,36 @@ def hold(gate, then):
 
 @dataclass(frozen=True)
 class Job:
+    """Steps in this order, or `choose(number, result)`: the step with this number, after the result of the one before."""
+
     pattern: str
-    steps: tuple
+    steps: tuple = ()
+    choose: object = None
+
+    def step(self, turns):
+        """The step after these turns, which follow the prompt that named the job."""
+        done = sum(turn.role == "assistant" for turn in turns)
+        if self.choose:
+            return self.choose(done, last_results(turns))
+        return self.steps[done] if done < len(self.steps) else say("That is all.")
+
+
+def last_results(turns):
+    """What the tools have answered since the model spoke last."""
+    told = []
+    for turn in reversed(turns):
+        if turn.role == "assistant":
+            break
+        told.append(turn.results)
+    return "\n".join(reversed(told))
 
 
 @dataclass(frozen=True)
 class Turn:
     role: str
     text: str
+    # What the tools have answered that the CLI ran before it asked.
+    results: str = ""
 
 
 @dataclass(frozen=True)
@@ -101,6 +123,11 @@ class Model:
         with self.lock:
             self.jobs.append(Job(pattern, steps))
 
+    def decide(self, pattern, choose):
+        """A job whose steps depend on what the tools answer. `choose` gets the same number again if a CLI asks twice."""
+        with self.lock:
+            self.jobs.append(Job(pattern, choose=choose))
+
     def gate(self, name):
         with self.lock:
             return self.gates.setdefault(name, threading.Event())
@@ -133,6 +160,5 @@ def next_step(turns, jobs):
             continue
         for job in reversed(jobs):
             if re.search(job.pattern, turns[at].text):
-                done = sum(turn.role == "assistant" for turn in turns[at + 1 :])
-                return job.steps[done] if done < len(job.steps) else say("That is all.")
+                return job.step(turns[at + 1 :])
     return say(IDLE_ANSWER)

@@ -33,6 +33,7 @@ pub(crate) mod purge;
 pub(crate) mod remove;
 pub(crate) mod remove_cli;
 pub(crate) mod replay;
+pub(crate) mod report;
 pub(crate) mod restart_agent;
 pub(crate) mod say;
 pub(crate) mod serve;
@@ -70,6 +71,7 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCod
         Command::Add(args) => add::run(&args, context)?,
         Command::Remove(args) => remove::run(&args, context)?,
         Command::Replay(args) => replay::run(&args, context)?,
+        Command::Report(args) => report::run(&args, context)?,
         Command::LogPane(args) => log_pane::run(&args)?,
         Command::RestartAgent(args) => restart_agent::run(&args, context)?,
         Command::ExecScript(args) => exec_script::run(&args, context)?,

@@ -46,6 +46,11 @@ enum SweepVerb {
     /// Answers only a known prompt that is completely visible, and reads the pane again before it presses the key.
     #[command(after_help = "Examples:\n  git paw sweep approve feat-api")]
     Approve { agent: String },
+    /// Start an agent's CLI again after it exited
+    ///
+    /// The CLI resumes its conversation. One that cannot gets its first prompt again.
+    #[command(after_help = "Examples:\n  git paw sweep restart feat-api")]
+    Restart { agent: String },
     /// Show every agent's state and its source
     #[command(after_help = "Examples:\n  git paw sweep status --json")]
     Status,
@@ -78,6 +83,7 @@ pub(crate) fn run(args: &SweepArgs, context: &Context) -> Result<(), PawError> {
         SweepVerb::Snapshot { lines } => show::snapshot(*lines, context),
         SweepVerb::Capture { agent, lines } => show::capture(agent, *lines, context),
         SweepVerb::Approve { agent } => actions::approve(agent, context),
+        SweepVerb::Restart { agent } => actions::restart(agent, context),
         SweepVerb::Status => show::status(context, false),
         SweepVerb::Worktrees => show::worktrees(context),
         SweepVerb::Inbox { since } => show::inbox(*since, context),

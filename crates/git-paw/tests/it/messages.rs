@@ -150,6 +150,36 @@ fn serve_warns_two_agents_that_edit_the_same_lines() {
 }
 
 #[test]
+fn learnings_of_a_repository_name_its_conflicts_and_what_was_noticed() {
+    let mut team = Team::new();
+    let config = "[broker]\nport = 0\n[supervisor.learnings]\nenabled = true\n";
+    team.sandbox.write("home/.config/git-paw/config.toml", config);
+    team.serve();
+    for tree in ["a", "b"] {
+        team.write_shared(tree, &format!("TWO of {tree}"));
+    }
+    wait_until("both are warned", || (team.count("in-flight conflict") == 2).then_some(()));
+    for _ in 0..2 {
+        let noticed = ["say", "learning", "the tests need a database", "--category", "tooling-friction"];
+        assert_eq!(team.paw(&noticed).code, 0);
+    }
+    team.stop();
+    let learned = fs::read_to_string(team.repo.root.join(".git-paw/session-learnings.md")).unwrap();
+    let lines: Vec<_> =
+        learned.lines().filter(|line| line.starts_with("###") || line.starts_with('-')).collect();
+    assert_eq!(
+        lines,
+        [
+            "### Conflict events",
+            "- in-flight-conflict: feat-a and feat-b in `shared.txt`",
+            "### Tooling friction",
+            "- the tests need a database (2 times)"
+        ],
+        "{learned}"
+    );
+}
+
+#[test]
 fn serve_clears_a_conflict_that_was_resolved_without_a_broker_and_repeats_no_warning() {
     let mut team = Team::new();
     team.serve();

@@ -44,6 +44,8 @@ fn verify_in_a_pane_is_run_and_signed_by_the_sessions_process() {
     assert!(ran.code == 1 && ran.stderr.contains("an agent cannot approve"), "{ran}");
     let ran = session.run_in(&pane, "$PAW verify feat-a; $PAW verify a");
     assert!(ran.code == 0 && ran.stdout.matches("verified feat/a at ").count() == 2, "{ran}");
+    let log = fs::read_to_string(session.world.repo.root.join(".git/paw/session.log")).unwrap();
+    assert!(log.contains("feat-a requests") && !log.contains("panicked"), "{log}");
 }
 
 #[test]

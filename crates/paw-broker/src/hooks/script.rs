@@ -66,7 +66,8 @@ if [ -f "$file" ]; then
 fi
 "#;
 
-/// The commit exists already: this must not fail, block or keep the output open.
+/// The commit exists already: this must not fail, block or keep the output open. Some CLIs end every process of a command when
+/// the command ends, so the report gets up to three seconds before the hook ends.
 const SIGNAL: &str = r#"status=0
 if [ -n "$hook" ]; then
     "$hook" "$@"
@@ -74,7 +75,14 @@ if [ -n "$hook" ]; then
 fi
 if [ -f "$(git rev-parse --path-format=absolute --git-path "$agent_file")" ] && [ -x "$program" ]; then
     commit=$(git rev-parse --verify --quiet HEAD)
-    [ -z "$commit" ] || "$program" __commit-signal "$commit" </dev/null >/dev/null 2>&1 &
+    if [ -n "$commit" ]; then
+        "$program" __commit-signal "$commit" </dev/null >/dev/null 2>&1 &
+        waits=0
+        while [ "$waits" -lt 60 ] && kill -0 "$!" 2>/dev/null; do
+            sleep 0.05 2>/dev/null || break
+            waits=$((waits + 1))
+        done
+    fi
 fi
 exit "$status"
 "#;

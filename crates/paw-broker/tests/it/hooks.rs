@@ -217,6 +217,16 @@ fn the_users_hook_gets_its_stdin() {
 }
 
 #[test]
+fn a_commit_is_reported_before_the_cli_can_end_its_processes() {
+    let hooked = Hooked::new("feat/x");
+    install(&hooked.setup()).unwrap();
+    // A CLI that ends whatever its command has left behind.
+    let line = "setsid git commit --quiet --allow-empty -m one & wait $!; kill -9 -- -$! 2>/dev/null; true";
+    assert_eq!(hooked.sandbox.run(&hooked.tree, "sh", ["-c", line]).code, 0);
+    assert_eq!(hooked.calls().len(), 1, "{:?}", hooked.calls());
+}
+
+#[test]
 fn a_missing_or_hanging_program_does_not_block_a_commit() {
     let hooked = Hooked::new("feat/x");
     hooked.sandbox.install_program("git paw", "#!/bin/sh\necho $$ > \"$HOME/pid\"\nexec sleep 600\n");

@@ -1,8 +1,8 @@
 //! What the user should know. Pure.
 
 use paw_broker::{Message, StoredMessage};
-use paw_core::{AgentId, text};
-use paw_view::{Need, NeedKind, SessionView, StatusCategory};
+use paw_core::{AgentId, Receipt, SessionMode, text};
+use paw_view::{AgentState, Need, NeedKind, SessionView, StatusCategory};
 use serde::{Deserialize, Serialize};
 
 /// The longest text of a notice.
@@ -111,6 +111,18 @@ pub(super) fn find_needs(view: &SessionView) -> Vec<Notice> {
     view.needs().iter().map(of_need).collect()
 }
 
+/// Whether the supervisor is to meet this need first: it answers questions and starts CLIs again, and a rate limit ends by
+/// itself. Approvals and input in a pane are the user's.
+pub(super) fn is_for_supervisor(notice: &Notice, view: &SessionView, receipt: &Receipt) -> bool {
+    let supervisor = AgentId::supervisor();
+    let is_gone = |state| matches!(state, AgentState::Exited | AgentState::RateLimited);
+    let seen = view.find(&supervisor).and_then(|agent| agent.observed.as_ref());
+    receipt.mode == SessionMode::Supervisor
+        && notice.agent != supervisor
+        && matches!(notice.kind, NoticeKind::Question | NoticeKind::Exited | NoticeKind::Stuck)
+        && !seen.is_some_and(|seen| is_gone(seen.state))
+}
+
 fn of_need(need: &Need) -> Notice {
     let kind = match need.kind {
         NeedKind::Prompt => NoticeKind::Prompt,
@@ -122,4 +134,45 @@ fn of_need(need: &Need) -> Notice {
         NeedKind::RateLimit => NoticeKind::Stuck,
     };
     Notice::new(kind, need.agent_id.clone(), &need.text)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use paw_core::{BranchName, SessionName};
+    use paw_view::{Observation, SessionMember, StateSource, ViewEvent};
+
+    use super::*;
+
+    #[test]
+    fn the_supervisor_comes_before_the_user_unless_it_is_gone() {
+        let name = SessionName::new("paw-app").unwrap();
+        let mut receipt = Receipt::new(name, "/app".into(), "app", Timestamp::UNIX_EPOCH);
+        let mut view = SessionView::new(0);
+        let agent = AgentId::new("feat-x").unwrap();
+        let asks = |kind| Notice::new(kind, agent.clone(), "may I?");
+        assert!(!is_for_supervisor(&asks(NoticeKind::Question), &view, &receipt), "there is no supervisor");
+        receipt.mode = SessionMode::Supervisor;
+        for (kind, expected) in [
+            (NoticeKind::Question, true),
+            (NoticeKind::Exited, true),
+            (NoticeKind::Stuck, true),
+            (NoticeKind::Approval, false),
+            (NoticeKind::Input, false),
+        ] {
+            assert_eq!(is_for_supervisor(&asks(kind), &view, &receipt), expected, "{kind:?}");
+        }
+        let member = SessionMember::new(BranchName::new("main").unwrap(), "claude");
+        view.apply(ViewEvent::Members(vec![(AgentId::supervisor(), member)]));
+        let seen = Observation {
+            state: AgentState::Exited,
+            since: Timestamp::UNIX_EPOCH,
+            at: Timestamp::UNIX_EPOCH,
+            source: StateSource::Process,
+            reason: String::new(),
+            waits_for: None,
+        };
+        view.apply(ViewEvent::Observed { agent: AgentId::supervisor(), seen });
+        assert!(!is_for_supervisor(&asks(NoticeKind::Question), &view, &receipt));
+    }
 }

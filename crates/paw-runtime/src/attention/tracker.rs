@@ -10,7 +10,7 @@ use paw_host::files::{self, Access};
 use super::notice::Notice;
 
 /// A need that is over within this time was answered automatically.
-const HOLD: Duration = Duration::from_secs(3);
+pub(super) const HOLD: Duration = Duration::from_secs(3);
 /// A need that is gone for this long is over.
 const OVER: Duration = Duration::from_secs(10);
 
@@ -24,6 +24,8 @@ pub(super) struct NoticeTracker {
 struct Known {
     first: Duration,
     last: Duration,
+    /// How long it has to last before the user is told.
+    hold: Duration,
     told: bool,
 }
 
@@ -32,21 +34,28 @@ impl NoticeTracker {
     pub(super) fn load(file: PathBuf) -> Self {
         let stored = files::load_text(&file).ok().flatten().unwrap_or_default();
         let told: Vec<Notice> = serde_json::from_str(&stored).unwrap_or_default();
-        let known = Known { first: Duration::ZERO, last: Duration::ZERO, told: true };
+        let known = Known { first: Duration::ZERO, last: Duration::ZERO, hold: HOLD, told: true };
         Self { file, known: told.into_iter().map(|notice| (notice, known)).collect() }
     }
 
-    /// Takes what is needed now. Returns what to tell the user.
-    pub(super) fn update(&mut self, current: Vec<Notice>, now: Duration) -> Vec<Notice> {
+    /// Takes what is needed now, and how long each need has to last before it is told. Returns what to tell the user.
+    pub(super) fn update(
+        &mut self,
+        current: Vec<Notice>,
+        hold: impl Fn(&Notice) -> Duration,
+        now: Duration,
+    ) -> Vec<Notice> {
         for notice in current {
-            let known = self.known.entry(notice).or_insert(Known { first: now, last: now, told: false });
-            known.last = now;
+            let hold = hold(&notice);
+            let new = Known { first: now, last: now, hold, told: false };
+            let known = self.known.entry(notice).or_insert(new);
+            (known.last, known.hold) = (now, hold);
         }
         let before = self.told();
         self.known.retain(|_, known| now.saturating_sub(known.last) < if known.told { OVER } else { HOLD });
         let mut due = Vec::new();
         for (notice, known) in &mut self.known {
-            if !known.told && known.last == now && now.saturating_sub(known.first) >= HOLD {
+            if !known.told && known.last == now && now.saturating_sub(known.first) >= known.hold {
                 known.told = true;
                 due.push(notice.clone());
             }
@@ -60,7 +69,7 @@ impl NoticeTracker {
     /// When to call [`Self::update`] again, at the latest.
     pub(super) fn next_due(&self, now: Duration) -> Option<Duration> {
         let waiting = self.known.values().filter(|known| !known.told);
-        waiting.map(|known| (known.first + HOLD).saturating_sub(now)).min()
+        waiting.map(|known| (known.first + known.hold).saturating_sub(now)).min()
     }
 
     fn told(&self) -> Vec<Notice> {
@@ -90,6 +99,12 @@ mod tests {
         Notice { kind: NoticeKind::Approval, agent: AgentId::new("feat-x").unwrap(), text: text.into() }
     }
 
+    impl NoticeTracker {
+        fn see(&mut self, current: Vec<Notice>, now: Duration) -> Vec<Notice> {
+            self.update(current, |_| HOLD, now)
+        }
+    }
+
     fn seconds(seconds: u64) -> Duration {
         Duration::from_secs(seconds)
     }
@@ -98,36 +113,49 @@ mod tests {
     fn a_need_is_told_once_even_if_the_screen_flickers() {
         let dir = TempDir::new().unwrap();
         let mut tracker = NoticeTracker::load(dir.path().join("told.json"));
-        assert_eq!(tracker.update(vec![notice("rm")], seconds(0)), []);
+        assert_eq!(tracker.see(vec![notice("rm")], seconds(0)), []);
         assert_eq!(tracker.next_due(seconds(1)), Some(seconds(2)));
-        assert_eq!(tracker.update(vec![notice("rm")], seconds(3)), [notice("rm")]);
-        assert_eq!(tracker.update(vec![notice("rm")], seconds(9)), []);
-        assert_eq!(tracker.update(vec![], seconds(10)), []);
-        assert_eq!(tracker.update(vec![notice("rm")], seconds(14)), [], "it was gone only for a moment");
-        assert_eq!(tracker.update(vec![], seconds(30)), []);
-        tracker.update(vec![notice("rm")], seconds(40));
-        assert_eq!(tracker.update(vec![notice("rm")], seconds(43)), [notice("rm")], "it is asked again");
+        assert_eq!(tracker.see(vec![notice("rm")], seconds(3)), [notice("rm")]);
+        assert_eq!(tracker.see(vec![notice("rm")], seconds(9)), []);
+        assert_eq!(tracker.see(vec![], seconds(10)), []);
+        assert_eq!(tracker.see(vec![notice("rm")], seconds(14)), [], "it was gone only for a moment");
+        assert_eq!(tracker.see(vec![], seconds(30)), []);
+        tracker.see(vec![notice("rm")], seconds(40));
+        assert_eq!(tracker.see(vec![notice("rm")], seconds(43)), [notice("rm")], "it is asked again");
     }
 
     #[test]
     fn a_need_that_is_answered_at_once_is_not_told() {
         let dir = TempDir::new().unwrap();
         let mut tracker = NoticeTracker::load(dir.path().join("told.json"));
-        tracker.update(vec![notice("ls")], seconds(0));
-        assert_eq!(tracker.update(vec![], seconds(2)), []);
-        assert_eq!(tracker.update(vec![], seconds(4)), []);
+        tracker.see(vec![notice("ls")], seconds(0));
+        assert_eq!(tracker.see(vec![], seconds(2)), []);
+        assert_eq!(tracker.see(vec![], seconds(4)), []);
     }
 
     #[test]
     fn a_need_is_not_told_again_after_a_restart() {
         let dir = TempDir::new().unwrap();
         let mut tracker = NoticeTracker::load(dir.path().join("told.json"));
-        tracker.update(vec![notice("rm")], seconds(0));
-        tracker.update(vec![notice("rm")], seconds(3));
+        tracker.see(vec![notice("rm")], seconds(0));
+        tracker.see(vec![notice("rm")], seconds(3));
         let mut next = NoticeTracker::load(dir.path().join("told.json"));
         // The new process sees the agents after a moment.
-        assert_eq!(next.update(vec![], seconds(2)), []);
-        assert_eq!(next.update(vec![notice("rm")], seconds(4)), []);
-        assert_eq!(next.update(vec![notice("rm")], seconds(9)), []);
+        assert_eq!(next.see(vec![], seconds(2)), []);
+        assert_eq!(next.see(vec![notice("rm")], seconds(4)), []);
+        assert_eq!(next.see(vec![notice("rm")], seconds(9)), []);
+    }
+
+    #[test]
+    fn a_need_that_the_supervisor_meets_in_time_is_not_told() {
+        let dir = TempDir::new().unwrap();
+        let mut tracker = NoticeTracker::load(dir.path().join("told.json"));
+        let window = |_: &Notice| seconds(60);
+        assert_eq!(tracker.update(vec![notice("may I?")], window, seconds(0)), []);
+        assert_eq!(tracker.next_due(seconds(10)), Some(seconds(50)));
+        assert_eq!(tracker.update(vec![notice("may I?")], window, seconds(50)), []);
+        assert_eq!(tracker.update(vec![], window, seconds(55)), [], "it was answered");
+        tracker.update(vec![notice("may I?")], window, seconds(70));
+        assert_eq!(tracker.update(vec![notice("may I?")], window, seconds(130)), [notice("may I?")]);
     }
 }

@@ -6,7 +6,9 @@ use paw_broker::hooks::HookError;
 use paw_broker::identity::IdentityError;
 use paw_broker::log::LogError;
 use paw_core::text::first_paths;
-use paw_core::{BranchName, Diagnostic, ErrorCode, ErrorReport, PawError, SessionName, SessionStatus};
+use paw_core::{
+    AgentId, BranchName, Diagnostic, ErrorCode, ErrorReport, PawError, SessionName, SessionStatus,
+};
 use paw_host::files::FileError;
 use paw_host::git::GitError;
 use paw_host::tmux::TmuxError;
@@ -28,6 +30,10 @@ pub enum LifecycleError {
     LastAgent(BranchName),
     #[error("{} has uncommitted changes: {}", path.display(), first_paths(files))]
     Dirty { path: PathBuf, files: Vec<PathBuf> },
+    #[error("the CLI of {0} is still running")]
+    StillRunning(AgentId),
+    #[error("{0} has no pane")]
+    NoPane(AgentId),
     #[error(transparent)]
     Receipts(#[from] ReceiptsError),
     #[error(transparent)]
@@ -65,6 +71,10 @@ impl Diagnostic for LifecycleError {
             Self::Dirty { .. } => {
                 report.hint("commit them, or use --force ('git paw undo' restores them) or --keep-worktree")
             }
+            Self::StillRunning(agent) => {
+                report.hint(format!("run 'git paw explain {agent}' to see its state"))
+            }
+            Self::NoPane(_) => report.hint("run 'git paw start' to open it again"),
             Self::Receipts(error) => error.report(),
             Self::Tmux(error) => error.report(),
             Self::Git(error) => error.report(),

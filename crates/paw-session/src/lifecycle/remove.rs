@@ -102,7 +102,7 @@ impl Session {
     }
 
     /// The agent with this name, and its id.
-    fn require_agent(&self, name: &str) -> Result<(AgentReceipt, AgentId), LifecycleError> {
+    pub(super) fn require_agent(&self, name: &str) -> Result<(AgentReceipt, AgentId), LifecycleError> {
         match self.receipt.find_named(name) {
             Ok((agent, id)) => Ok((agent.clone(), id)),
             Err(_) if name == SUPERVISOR => Err(LifecycleError::Supervisor),

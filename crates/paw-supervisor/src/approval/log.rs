@@ -31,6 +31,9 @@ pub struct VerdictEntry {
     /// `allow` or `ask`.
     pub verdict: String,
     pub reason: String,
+    /// Who decided it: the user or the supervisor. Rules decided the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 impl VerdictEntry {
@@ -42,6 +45,7 @@ impl VerdictEntry {
             command: command.chars().take(LONGEST_COMMAND).collect(),
             verdict: verdict.word().to_owned(),
             reason: verdict.reason().to_owned(),
+            by: None,
         }
     }
 }

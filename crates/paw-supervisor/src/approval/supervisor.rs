@@ -7,7 +7,7 @@ use super::characters::quoted;
 use super::{ApprovalRules, ApprovalVerdict, CommandContext, judge, simple_commands};
 
 /// Its own commands. `merge` is in this list only if the user allows it.
-const OWN: [&str; 14] = [
+const OWN: [&str; 15] = [
     "git paw say *",
     "git paw inbox *",
     "git paw status *",
@@ -20,6 +20,7 @@ const OWN: [&str; 14] = [
     "git paw proof show *",
     "git paw proof check *",
     "git paw undo",
+    "git paw report *",
     "git paw help *",
     "git paw merge --dry-run *",
 ];

@@ -69,6 +69,11 @@ pub(super) struct RepeatedCommand {
     pub(super) times: u32,
 }
 
+/// Whether a command reads messages, as the skills ask agents and the supervisor to do in a loop.
+fn is_waiting(command: &str) -> bool {
+    command.trim_start().starts_with("git paw inbox")
+}
+
 /// An approval that a hook reported and left to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OpenApproval {
@@ -168,6 +173,8 @@ impl AgentTracker {
             _ => None,
         };
         match &event.kind {
+            // Whoever waits for messages does so again and again.
+            HookEventKind::ToolEnded(ToolAction::Command(command)) if is_waiting(command) => {}
             HookEventKind::ToolEnded(ToolAction::Command(command)) => self.repeats.count(command),
             HookEventKind::ToolEnded(_) | HookEventKind::PromptSubmitted => {
                 self.repeats = RepeatedCommand::default();
@@ -435,6 +442,10 @@ mod tests {
         assert_eq!(agent.repeats().times, 3);
         agent.apply(&note(4, "PostToolUse", "git diff"));
         assert_eq!(agent.repeats(), &RepeatedCommand { what: "git diff".into(), times: 1 });
+        for second in 5..15 {
+            agent.apply(&note(second, "PostToolUse", "git paw inbox --json --since 42 --wait 60"));
+        }
+        assert_eq!(agent.repeats().times, 1, "it waits for messages");
     }
 
     #[test]

@@ -60,8 +60,12 @@ pub(super) fn status(
     status.into()
 }
 
-/// An approval that the user has to give.
-pub(super) fn question(agent: &AgentId, ask: &ApprovalRequest, why: &str) -> Message {
+/// Asks about an approval that is not given automatically: the supervisor, or the user if the supervisor itself waits.
+pub(super) fn escalation(agent: &AgentId, ask: &ApprovalRequest, why: &str) -> Message {
+    if agent.as_str() == AgentId::SUPERVISOR { supervisor_waits(ask, why) } else { question(agent, ask, why) }
+}
+
+fn question(agent: &AgentId, ask: &ApprovalRequest, why: &str) -> Message {
     let what = plain(&describe(ask));
     let text = format!(
         "[approval] {agent} wants: {what} (not approved automatically: {}). Show it: git paw sweep capture {agent}. \
@@ -71,8 +75,7 @@ pub(super) fn question(agent: &AgentId, ask: &ApprovalRequest, why: &str) -> Mes
     QuestionMessage::new(agent.clone(), text).into()
 }
 
-/// Tells the user that the supervisor itself waits for an approval.
-pub(super) fn supervisor_waits(ask: &ApprovalRequest, why: &str) -> Message {
+fn supervisor_waits(ask: &ApprovalRequest, why: &str) -> Message {
     let what = plain(&describe(ask));
     let text = format!(
         "[approval] the supervisor wants: {what} (not approved automatically: {}). Answer it: git paw approve \
@@ -167,6 +170,16 @@ mod tests {
             };
             assert_eq!((sent.agent_id.as_str(), sent.from.as_str()), (whom, agent));
         }
+    }
+
+    #[test]
+    fn approvals_of_agents_go_to_the_supervisor_and_its_own_to_the_user() {
+        let asked = escalation(&agent(), &ask("cargo publish"), "because");
+        assert!(matches!(&asked, Message::Question(asked) if asked.is_approval()), "{asked:?}");
+        let Message::Feedback(told) = escalation(&AgentId::supervisor(), &ask("touch x"), "because") else {
+            panic!()
+        };
+        assert_eq!(told.agent_id, AgentId::operator());
     }
 
     #[test]

@@ -67,9 +67,31 @@ pub fn record(
     verdict: &ApprovalVerdict,
     at: Timestamp,
 ) -> Result<(), FileError> {
+    log.append(&entry(session, agent, ask, verdict, at))
+}
+
+/// Adds a decision of the user or the supervisor to the log.
+pub fn record_decision(
+    log: &VerdictLog,
+    session: &Receipt,
+    agent: &AgentId,
+    ask: &ApprovalRequest,
+    (verdict, by): (&ApprovalVerdict, &AgentId),
+    at: Timestamp,
+) -> Result<(), FileError> {
+    log.append(&VerdictEntry { by: Some(by.to_string()), ..entry(session, agent, ask, verdict, at) })
+}
+
+fn entry(
+    session: &Receipt,
+    agent: &AgentId,
+    ask: &ApprovalRequest,
+    verdict: &ApprovalVerdict,
+    at: Timestamp,
+) -> VerdictEntry {
     let mut entry = VerdictEntry::new(at, agent.as_str(), &describe(ask), verdict);
     entry.session = Some(session.session_name.to_string());
-    log.append(&entry)
+    entry
 }
 
 /// Logs an approval that the user gave in the pane, unless it is in the log already.
@@ -84,6 +106,7 @@ pub(super) fn record_manual_approval(
     let mut entry =
         VerdictEntry::new(at, agent.as_str(), &describe(&approved.action.approval_request()), &verdict);
     entry.session = Some(session.to_string());
+    entry.by = Some(AgentId::OPERATOR.to_owned());
     let is_same = |known: &VerdictEntry| {
         known.agent == entry.agent
             && known.command == entry.command

@@ -44,7 +44,7 @@ pub(super) const ALL: &[Topic] = &[
     chapter!(
         "supervisor",
         "The supervisor: states and approvals",
-        &["approve", "deny", "approvals", "explain", "tell", "sweep"]
+        &["approve", "deny", "approvals", "explain", "tell", "sweep", "report"]
     ),
     chapter!("gates", "Gates: verifying and merging branches", &["verify", "audit", "merge", "proof"]),
     chapter!("unattended", "Unattended sessions", &[]),

@@ -4,7 +4,9 @@ use paw_broker::message::{FeedbackMessage, Message, VerifiedMessage};
 use paw_core::{AgentId, PawError};
 use paw_host::clock;
 use paw_host::git::Git;
+use paw_host::process::own_program;
 use paw_screen::text::Text;
+use paw_session::launch;
 use paw_supervisor::prompt_reply::{PendingPrompt, PromptReply};
 use paw_supervisor::sweep::{self, AgentSnapshot};
 use serde_json::json;
@@ -21,6 +23,17 @@ pub(super) fn approve(agent: &str, context: &Context) -> Result<(), PawError> {
         return context.output.document(&json!({"agent": prompt.agent(), "approved": prompt.text()}));
     }
     context.output.say(&format!("approved for {}: {}", prompt.agent(), Text::line(&prompt.text()).as_str()))
+}
+
+/// Starts an agent's CLI again.
+pub(super) fn restart(agent: &str, context: &Context) -> Result<(), PawError> {
+    context.privileged_client("restart an agent")?;
+    let lock = launch::lock(&context.require_repo()?)?;
+    let id = context.require_session()?.restart_agent(&own_program()?, agent, &lock)?;
+    if context.output.wants_json() {
+        return context.output.document(&json!({"agent": id, "restarted": true}));
+    }
+    context.output.say(&format!("restarted {id}"))
 }
 
 pub(super) fn feedback(agent: &str, gate: &str, text: &str, context: &Context) -> Result<(), PawError> {

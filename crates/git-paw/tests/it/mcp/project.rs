@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::client::Client;
 
 /// A repository with documents, a secret, a link that leaves it, and a branch.
-fn project() -> (Sandbox, TestRepo) {
+pub(super) fn project() -> (Sandbox, TestRepo) {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");
     sandbox.write("outside/secret.txt", "outside\n");

@@ -67,6 +67,33 @@ fn sweep_approve_presses_the_key_once_and_only_for_supervisor_or_user() {
 }
 
 #[test]
+fn sweep_restart_starts_a_cli_that_exited_and_no_other() {
+    let mut world = World::supervised("");
+    wait_until("the agent is idle", || (world.phase() == "idle").then_some(()));
+    let ran = world.paw(&["sweep", "restart", "feat-x"]);
+    assert!(ran.code == 1 && ran.stderr.contains("the CLI of feat-x is still running"), "{ran}");
+    world.submit("[[die]]");
+    wait_until("the agent has exited", || (world.phase() == "exited").then_some(()));
+    world.tmux(&["send-keys", "-t", &world.pane(), "-l", "rm -rf half-typed"]);
+    world.sandbox.set("GIT_PAW_AGENT_ID", "feat-y");
+    let ran = world.paw(&["sweep", "restart", "feat-x"]);
+    assert!(ran.stderr.contains("agent 'feat-y' is not allowed to restart an agent"), "{ran}");
+    world.sandbox.unset("GIT_PAW_AGENT_ID");
+    let pane = world.pane();
+    let ran = world.paw(&["sweep", "restart", "feat/x"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "restarted feat-x\n"), "{ran}");
+    wait_until("the agent is idle again", || (world.phase() == "idle").then_some(()));
+    assert_eq!(world.agent.events().iter().filter(|event| *event == "ready").count(), 2);
+    assert_eq!(world.pane(), pane, "it is the same pane");
+    let tell = world.paw(&["tell", "feat-x", "--now", "[[say:continued as before]]"]);
+    assert_eq!(tell.code, 0, "{tell}");
+    wait_until("it takes prompts", || {
+        let shown = world.paw(&["sweep", "capture", "feat-x"]).stdout;
+        shown.lines().any(|line| line.contains("continued") && !line.contains("[[")).then_some(())
+    });
+}
+
+#[test]
 fn approve_and_deny_act_on_the_prompt_itself() {
     let world = waiting();
     let ran = world.paw(&["approve", "feat"]);
@@ -74,6 +101,10 @@ fn approve_and_deny_act_on_the_prompt_itself() {
     let ran = world.paw(&["deny", "feat/x", "--tell", "push to your own branch"]);
     assert_eq!(ran.stdout, "denied for feat-x: git push --force\n", "{ran}");
     wait_until("the agent was refused", || world.has_event("denied git push --force").then_some(()));
+    let report = world.paw(&["report"]).stdout;
+    assert!(report.ends_with("needed you 1 time\n  feat-x: denied: git push --force\n"), "{report}");
+    let report = document(&world.paw(&["report", "--json"]));
+    assert_eq!((&report["needed_you"], &report["decisions"][0]["kind"]), (&json!(1), &json!("denied")));
     let told = json!(["[directive] push to your own branch"]).to_string();
     wait_until("the agent was told", || {
         world.messages("agent.feedback", "errors").contains(&told).then_some(())

@@ -87,9 +87,5 @@ pub(super) fn answer(
         return None;
     }
     agent.prompt.set(&what, PromptHandling::Escalated, now);
-    Some(if is_supervisor {
-        messages::supervisor_waits(ask, decision.reason())
-    } else {
-        messages::question(id, ask, decision.reason())
-    })
+    Some(messages::escalation(id, ask, decision.reason()))
 }

@@ -95,7 +95,7 @@ impl MonitorState {
                 // An old request has been answered by now.
                 let fresh = now.duration_since(note.at).as_secs() < 10;
                 if answers && fresh && agent.prompt.is_new_request(&what) {
-                    outgoing.push(messages::question(id, &open.ask, &open.reason).into());
+                    outgoing.push(messages::escalation(id, &open.ask, &open.reason).into());
                     agent.prompt.set_reported(&what, now);
                 }
             }
