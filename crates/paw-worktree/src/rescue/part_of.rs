@@ -36,14 +36,32 @@ pub(crate) fn is_part_of(
     );
     let skipped: HashSet<PathBuf> = skipped.into_iter().chain([PathBuf::from(".git")]).collect();
     let found = walk(dir, Path::new(""), &skipped)?.files;
-    for path in &found {
-        let Some(oid) = expected.get(path.as_path()) else { return Ok(false) };
-        let blob = repo.git().read_objects(&[(*oid).to_owned()])?.remove(0);
-        if !blob.starts_with(&content(&dir.join(path))?) {
-            return Ok(false);
+    let oids: Option<Vec<String>> =
+        found.iter().map(|path| expected.get(path.as_path()).map(|oid| (*oid).to_owned())).collect();
+    let Some(oids) = oids else { return Ok(false) };
+    let (mut at, sizes) = (0, repo.git().object_sizes(&oids)?);
+    while at < oids.len() {
+        let next = at + count_within(&sizes[at..]);
+        let blobs = repo.git().read_objects(&oids[at..next])?;
+        for (path, blob) in found[at..next].iter().zip(blobs) {
+            if !blob.starts_with(&content(&dir.join(path))?) {
+                return Ok(false);
+            }
         }
+        at = next;
     }
     Ok(true)
+}
+
+/// How many objects of these sizes are read at once: a process for each would take minutes, and all may not fit into memory.
+fn count_within(sizes: &[u64]) -> usize {
+    const MOST_BYTES: u64 = 16 << 20;
+    let mut total = 0_u64;
+    let fits = |size: &&u64| {
+        total = total.saturating_add(**size);
+        total <= MOST_BYTES
+    };
+    sizes.iter().take_while(fits).count().max(1)
 }
 
 /// What a killed removal left behind, apart from ignored files. The rules that it deleted are written again, so that git
@@ -67,4 +85,16 @@ fn content(path: &Path) -> Result<Vec<u8>, RescueError> {
         Err(_) => fs::read(path),
     };
     read.map_err(RescueError::io("read", path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::count_within;
+
+    #[test]
+    fn small_objects_are_read_together_and_a_large_one_alone() {
+        assert_eq!(count_within(&[1; 5000]), 5000);
+        assert_eq!(count_within(&[10 << 20, 5 << 20, 5 << 20]), 2);
+        assert_eq!(count_within(&[u64::MAX, 1]), 1);
+    }
 }
