@@ -40,7 +40,7 @@ use ownership::OwnershipViolations;
 use region::RegionOverlap;
 pub use report::{ConflictCategory, ConflictFile, ConflictLevel, ConflictReport, LineRange, PAYLOAD_FIELD};
 
-use crate::message::{IntentMessage, Message, Region};
+use crate::message::{IntentMessage, Message, Region, StatusSource};
 use crate::watch;
 use crate::{SessionId, StoredMessage};
 
@@ -322,8 +322,7 @@ impl SessionActivity {
             Message::Status(status) => {
                 let Some(files) = &status.modified_files else { return false };
                 let files: BTreeSet<String> = files.iter().map(|file| path::normalize(file)).collect();
-                let from_watcher =
-                    status.extra.payload.get("source").is_some_and(|source| source == watch::SOURCE);
+                let from_watcher = status.source() == Some(StatusSource::Watcher);
                 let work = self.work.entry(agent.clone()).or_default();
                 if from_watcher {
                     work.replayed = false;

@@ -128,6 +128,8 @@ pub enum SendRefusal {
     ForgedSender { claimed: AgentId, owner: AgentId },
     #[error("only the supervisor or the operator may send {0}")]
     NotPrivileged(&'static str),
+    #[error("only the session's process may send a status with the source '{0}'")]
+    ReservedSource(&'static str),
 }
 
 impl Diagnostic for SendRefusal {
@@ -158,6 +160,9 @@ pub fn may_send(caller: &Caller, message: &Message) -> Result<(), SendRefusal> {
         && !(caller.is_privileged() && is_commit(message))
     {
         return Err(SendRefusal::ForgedSender { claimed: claimed.clone(), owner: owner.clone() });
+    }
+    if let Some(source) = message.source() {
+        return Err(SendRefusal::ReservedSource(source.as_str()));
     }
     if message.is_privileged() && !caller.is_privileged() {
         return Err(SendRefusal::NotPrivileged(message.type_name()));
@@ -195,6 +200,18 @@ mod tests {
         assert_eq!(keys.owner(&Token::from_text(&format!(" {}\n", two.reveal()))), Some(&id("b")));
         for text in ["", "paw_", &one.reveal()[..20], &format!("{}0", one.reveal())] {
             assert_eq!(keys.owner(&Token::from_text(text)), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_the_sessions_process_reports_what_it_observes() {
+        for source in ["tower", "watcher"] {
+            let payload = json!({"status": "gone", "phase": "idle", "source": source});
+            let status = json!({"type": "agent.status", "agent_id": "a", "payload": payload});
+            let status = Message::from_json(status).unwrap();
+            for caller in ["a", "supervisor", "operator"] {
+                assert!(may_send(&Caller::Known(id(caller)), &status).is_err(), "{source} by {caller}");
+            }
         }
     }
 

@@ -284,7 +284,7 @@ impl Learnings {
 
     fn on_status(&mut self, status: &StatusMessage, at: Timestamp) {
         // A status with a `source` is from git paw, not from the agent. Any other status means that the agent works.
-        let own = !status.extra.payload.contains_key("source");
+        let own = status.source().is_none();
         if own && status.status != "blocked" && status.status != AUTO_APPROVED {
             self.end_wait(&status.agent_id, at);
         }

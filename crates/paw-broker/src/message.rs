@@ -22,6 +22,7 @@ pub use error::MessageError;
 use fields::{Fields, shown};
 pub use fields::{agent_id, is_placeholder};
 pub use region::{IntentFile, Region};
+pub use status::StatusSource;
 use wire::WireFormat;
 
 use crate::route::Audience;
@@ -97,6 +98,11 @@ macro_rules! messages {
             /// Whether only the supervisor and the operator may send it.
             pub fn is_privileged(&self) -> bool {
                 match self { $(Self::$variant(_) => $name::PRIVILEGED,)+ }
+            }
+
+            /// Which part of the session's process sent it; `None` for messages of agents and people.
+            pub fn source(&self) -> Option<StatusSource> {
+                if let Self::Status(status) = self { status.source() } else { None }
             }
 
             /// The sender. The field depends on the type; `None` for a type without a sender.

@@ -29,9 +29,6 @@ pub use publish::{gone_message, is_gone_message};
 
 use crate::message::Message;
 
-/// The `source` in the payload of a status that the watcher sends in an agent's name.
-pub const SOURCE: &str = "watcher";
-
 /// A worktree cannot be watched or scanned.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {

@@ -23,6 +23,8 @@ impl Member {
     fn may_send(&self, message: &Message) -> bool {
         let by = |agent: &AgentId| may_send(&Caller::Known(agent.clone()), message).is_ok();
         match message.sender() {
+            // What the host's process observes.
+            Some(sender) if message.source().is_some() => self.agents.contains(sender),
             Some(sender) if self.agents.contains(sender) => by(sender),
             None if self.agents.contains(message.subject()) => true,
             // The operator may announce a commit of any agent.

@@ -17,6 +17,3 @@ mod prompt;
 mod remedy;
 pub mod run;
 pub mod verdict;
-
-/// The `source` of the monitor's status messages. Stored messages and views depend on this value.
-pub(crate) const MONITOR_SOURCE: &str = "tower";

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use paw_agent::state::AgentActivity;
 use paw_broker::conflict::PAYLOAD_FIELD;
+use paw_broker::message::StatusSource;
 use paw_broker::{Message, StoredMessage};
 use paw_core::AgentId;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::approval::log::VerdictEntry;
-use crate::monitor::MONITOR_SOURCE;
 
 /// What happened in a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -78,7 +78,7 @@ impl SessionReport {
                     text: answer.answer.clone(),
                 });
             }
-            Message::Status(status) if status.extra.payload.get("source") == Some(&MONITOR_SOURCE.into()) => {
+            Message::Status(status) if status.source() == Some(StatusSource::Monitor) => {
                 let is = |state: &AgentActivity| status.phase.as_deref() == Some(state.name());
                 if is(&AgentActivity::Exited) {
                     self.of(&status.agent_id).exits += 1;
@@ -172,7 +172,7 @@ mod tests {
         );
         hear(supervisor, "agent.verified", "feat-b", json!({"verified_by": supervisor}));
         for phase in ["exited", "working", "rate_limited"] {
-            let seen = json!({"status": "idle", "phase": phase, "source": MONITOR_SOURCE});
+            let seen = json!({"status": "idle", "phase": phase, "source": "tower"});
             hear("feat-a", "agent.status", "feat-a", seen);
         }
         hear("feat-a", "agent.status", "feat-a", json!({"status": "idle", "phase": "exited"}));

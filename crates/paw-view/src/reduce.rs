@@ -1,6 +1,6 @@
 //! Applies events to a view.
 
-use paw_broker::message::{IntentMessage, StatusMessage};
+use paw_broker::message::{IntentMessage, StatusMessage, StatusSource};
 use paw_broker::record::AgentRecords;
 use paw_broker::{Message, StoredMessage, watch};
 use paw_core::AgentId;
@@ -17,8 +17,6 @@ use crate::{conflict, question};
 
 /// Above this number of agents, the sender that was silent longest is dropped.
 const MAX_AGENTS: usize = 512;
-/// The `source` field of a status that the session's process publishes about an agent.
-const OBSERVER: &str = "tower";
 
 impl SessionView {
     /// Applies one event. The cost depends on the event, not on the size of the view.
@@ -242,5 +240,5 @@ impl SessionView {
 }
 
 fn is_observed(status: &StatusMessage) -> bool {
-    status.extra.payload.get("source").is_some_and(|source| source == OBSERVER)
+    status.source() == Some(StatusSource::Monitor)
 }

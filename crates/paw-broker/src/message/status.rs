@@ -22,7 +22,38 @@ message_type! {
     }
 }
 
+/// A part of the session's process that reports about agents. Nobody else may send a status with its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatusSource {
+    /// Watches the files of worktrees.
+    Watcher,
+    /// Watches the panes.
+    Monitor,
+}
+
+impl StatusSource {
+    const ALL: [Self; 2] = [Self::Watcher, Self::Monitor];
+    const FIELD: &str = "source";
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Watcher => "watcher",
+            Self::Monitor => "tower",
+        }
+    }
+}
+
 impl StatusMessage {
+    /// Which part of the session's process sent it.
+    pub fn source(&self) -> Option<StatusSource> {
+        let name = self.extra.payload.get(StatusSource::FIELD)?.as_str()?;
+        StatusSource::ALL.into_iter().find(|source| source.as_str() == name)
+    }
+
+    pub fn set_source(&mut self, source: StatusSource) {
+        self.extra.payload.insert(StatusSource::FIELD.to_owned(), source.as_str().into());
+    }
+
     pub fn new(agent_id: AgentId, status: impl Into<String>) -> Self {
         Self {
             agent_id,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use paw_core::AgentId;
 use paw_host::git::WorktreeSnapshot;
 
-use crate::message::{Message, StatusMessage};
+use crate::message::{Message, StatusMessage, StatusSource};
 
 /// The most files in a status. Above this, the status also has the total.
 const MAX_FILES: usize = 5_000;
@@ -61,7 +61,7 @@ pub(super) fn status(
     status.modified_files = Some(files);
     status.cli = cli.map(str::to_owned);
     status.message = note.map(str::to_owned);
-    status.extra.payload.insert("source".into(), super::SOURCE.into());
+    status.set_source(StatusSource::Watcher);
     if changed.len() > MAX_FILES {
         status.extra.payload.insert("modified_files_total".into(), changed.len().into());
     }
@@ -73,14 +73,14 @@ pub fn gone_message(agent: &AgentId) -> Message {
     let mut status = StatusMessage::new(agent.clone(), GONE);
     status.modified_files = Some(Vec::new());
     status.message = Some("left the session".to_owned());
-    status.extra.payload.insert("source".into(), super::SOURCE.into());
+    status.set_source(StatusSource::Watcher);
     status.into()
 }
 
 /// Whether a message is a [`gone_message`].
 pub fn is_gone_message(message: &Message) -> bool {
     let Message::Status(status) = message else { return false };
-    status.status == GONE && status.extra.payload.get("source").is_some_and(|source| source == super::SOURCE)
+    status.status == GONE && status.source() == Some(StatusSource::Watcher)
 }
 
 #[cfg(test)]

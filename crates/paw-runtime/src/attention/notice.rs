@@ -83,7 +83,7 @@ impl Notice {
     pub(super) fn of_message(stored: &StoredMessage) -> Option<Self> {
         match &stored.message {
             // The session's own observations have a source.
-            Message::Status(status) if !status.extra.payload.contains_key("source") => {
+            Message::Status(status) if status.source().is_none() => {
                 let kind = match StatusCategory::of(&status.status) {
                     StatusCategory::Done => NoticeKind::Finished,
                     StatusCategory::Failed => NoticeKind::Failed,

@@ -4,11 +4,10 @@ use paw_agent::hooks::notes::RoleViolation;
 use paw_agent::hooks::transcript::TranscriptUsage;
 use paw_agent::screen::ApprovalRequest;
 use paw_agent::state::{AgentActivity, ObservedState};
-use paw_broker::message::{FeedbackMessage, Message, QuestionMessage, StatusMessage};
+use paw_broker::message::{FeedbackMessage, Message, QuestionMessage, StatusMessage, StatusSource};
 use paw_core::{AgentId, text};
 use serde_json::json;
 
-use super::MONITOR_SOURCE;
 use super::verdict::describe;
 use crate::role_gating;
 use crate::stall::Stall;
@@ -43,7 +42,7 @@ pub(super) fn status(
     status.cli = Some(cli.to_owned());
     status.phase = Some(known.state.name().to_owned());
     status.message = message;
-    status.extra.payload.insert("source".to_owned(), MONITOR_SOURCE.into());
+    status.set_source(StatusSource::Monitor);
     if let AgentActivity::WaitingApproval(ask) = &known.state {
         let what = text::truncate_chars(&describe(ask), WHOLE).into_owned();
         status.extra.payload.insert("waits_for".to_owned(), what.into());

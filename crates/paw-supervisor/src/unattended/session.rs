@@ -126,9 +126,7 @@ impl<'a> UnattendedSession<'a> {
                 let needs = format!("{} from {}", plain(&blocked.needs), blocked.from);
                 self.note(&blocked.agent_id, NoticeTone::Doubtful, "waiting for", &needs);
             }
-            Message::Status(status)
-                if status.phase.is_some() && status.extra.payload.contains_key("source") =>
-            {
+            Message::Status(status) if status.phase.is_some() && status.source().is_some() => {
                 self.note(
                     &status.agent_id,
                     NoticeTone::Routine,

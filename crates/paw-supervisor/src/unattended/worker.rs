@@ -1,11 +1,10 @@
 //! The state of one agent of an unattended session, and whether its work can be checked. Pure.
 
 use jiff::{SignedDuration, Timestamp};
-use paw_broker::message::{ArtifactMessage, Message, StatusMessage};
+use paw_broker::message::{ArtifactMessage, Message, StatusMessage, StatusSource};
 use paw_core::{AgentId, BranchName, text};
 
 use super::outcome::AgentOutcome;
-use crate::monitor::MONITOR_SOURCE;
 
 /// A state has to last this long to count.
 pub(super) const HELD: SignedDuration = SignedDuration::from_secs(3);
@@ -112,9 +111,7 @@ impl Worker {
     }
 
     fn record_status(&mut self, at: Timestamp, status: &StatusMessage) {
-        let from_monitor =
-            status.extra.payload.get("source").and_then(|source| source.as_str()) == Some(MONITOR_SOURCE);
-        if !from_monitor {
+        if status.source() != Some(StatusSource::Monitor) {
             self.last_sign = at;
             self.reports_done |= status.status == "done";
             return;

@@ -90,7 +90,7 @@ pub(super) fn status(agent: &str, files: &[&str]) -> StatusMessage {
 /// A status from the watcher.
 fn watched(agent: &str, files: &[&str]) -> StatusMessage {
     let mut status = status(agent, files);
-    status.extra.payload.insert("source".into(), paw_broker::watch::SOURCE.into());
+    status.set_source(paw_broker::message::StatusSource::Watcher);
     status
 }
 

@@ -3,7 +3,8 @@
 use std::fs;
 
 use paw_broker::Message;
-use paw_broker::watch::{SOURCE, WatchReport};
+use paw_broker::message::StatusSource;
+use paw_broker::watch::WatchReport;
 use paw_testkit::wait_until;
 
 use super::{Watched, status_files, target};
@@ -20,7 +21,7 @@ fn a_changed_file_becomes_a_status_of_the_agent() {
     assert_eq!((status.agent_id.as_str(), status.status.as_str()), ("a", "working"));
     assert_eq!(status.cli.as_deref(), Some("claude"));
     assert_eq!(status.files(), ["src/lib.rs"]);
-    assert_eq!(status.extra.payload["source"], SOURCE);
+    assert_eq!(status.source(), Some(StatusSource::Watcher));
 }
 
 #[test]
