@@ -66,8 +66,10 @@ impl CommitCheck {
                 let text = verified.message.clone().unwrap_or_default();
                 (&verified.agent_id, verified.commit.clone(), true, text)
             }
-            // Feedback about a commit means that a gate failed.
-            Message::Feedback(feedback) => {
+            // Feedback about a commit means that a gate failed, unless it is the opinion of another agent.
+            Message::Feedback(feedback)
+                if matches!(stored.sender.as_str(), AgentId::SUPERVISOR | AgentId::OPERATOR) =>
+            {
                 let commit = feedback.extra.payload.get("commit")?.as_str()?.to_owned();
                 (&feedback.agent_id, Some(commit), false, feedback.errors.join("\n"))
             }

@@ -248,9 +248,12 @@ fn an_agent_is_verified_only_if_the_tip_of_its_branch_is() {
     view.apply(tip("bbbbbbbbbb", false));
     assert_eq!(shown(&view), "committed", "it moved");
     view.apply(tip("aaaaaaaaaa", true));
-    apply(&mut view, vec![failed], 3);
+    let opinion = json!({"from": "feat-y", "errors": ["it is ugly"], "commit": "aaaaaaaaaa"});
+    apply(&mut view, vec![message("agent.feedback", "feat-x", &opinion)], 3);
+    assert_eq!(shown(&view), "verified", "another agent cannot fail it");
+    apply(&mut view, vec![failed], 4);
     assert_eq!(shown(&view), "gates failed", "it failed later");
-    apply(&mut view, vec![verified("aaaaaaaaaa")], 4);
+    apply(&mut view, vec![verified("aaaaaaaaaa")], 5);
     assert_eq!(view.agents[0].verification(), Some(TipVerification::Proven));
 }
 
