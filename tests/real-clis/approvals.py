@@ -4,7 +4,7 @@ import json
 import time
 
 from checks import Failed, check, expect
-from lab import AGENT
+from lab import AGENT, BRANCH
 from model import bash, say
 
 NARROW = 40
@@ -96,14 +96,18 @@ def deny_by_command(lab):
 
 @check("approvals at 40 columns")
 def narrow(lab):
+    """In a session of its own: five agents share a window of 200 columns."""
+    lab.program("idler", "exec sleep 3600\n")
+    others = (f"feat/idle-{number}=idler" for number in range(4))
+    lab.model.learn(r"\bjob-wake\b", say("job-wake is done"))
+    lab.paw("start", "--branches", ",".join((f"{BRANCH}={lab.cli.name}", *others)), "--prompt", "Please do job-wake.")
     pane = lab.agent()["pane"]
     width = lambda: int(lab.tmux("display-message", "-p", "-t", pane, "#{pane_width}"))  # noqa: E731
-    beside = str(width() - NARROW - 1)
-    other = lab.tmux("split-window", "-d", "-h", "-l", beside, "-t", pane, "-P", "-F", "#{pane_id}", "sleep 3600").strip()
     try:
-        expect(width() == NARROW, f"the pane has {width()} columns")
-        # Not every CLI redraws all of its screen when it is made narrower.
-        lab.keys("C-l")
+        before = width()
+        expect(before <= NARROW, f"the pane has {before} columns")
+        lab.wait("its prompt is delivered", lambda: lab.agent()["prompt"] == "delivered")
+        lab.wait_for_state("idle")
         directory, _ = ask_to_remove(lab, "job-narrow")
         lab.wait("git paw approve answers it", lambda: lab.paw("approve", AGENT, "--yes"))
         lab.wait("the command runs", lambda: not directory.exists())
@@ -112,12 +116,16 @@ def narrow(lab):
         lab.give("job-narrow-test", bash("cargo test", escalate=True), say("job-narrow-test is done"))
         lab.wait("a safe command runs without a question", (lab.worktree / "cargo-ran").exists)
         lab.wait_for_state("idle")
-        expect(width() == NARROW, f"the pane is left with {width()} columns")
+        directory, _ = ask_to_remove(lab, "job-narrow-no")
+        lab.wait("git paw deny answers it", lambda: lab.paw("deny", AGENT))
+        lab.wait_for_state("idle")
+        expect(directory.is_dir(), "it was run all the same")
+        expect(width() == before, f"the pane is left with {width()} columns")
     except Failed:
-        lab.keep_evidence("approvals at 40 columns, while narrow")
+        lab.keep_evidence("approvals at 40 columns, before the purge")
         raise
     finally:
-        lab.tmux("kill-pane", "-t", other)
+        lab.paw("purge", "--force")
 
 
-APPROVALS = (approve, hold_back, deny, approve_by_hand, approve_by_command, deny_by_command, narrow)
+APPROVALS = (approve, hold_back, deny, approve_by_hand, approve_by_command, deny_by_command)

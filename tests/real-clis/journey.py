@@ -4,7 +4,7 @@ import json
 import time
 from pathlib import Path
 
-from approvals import APPROVALS
+from approvals import APPROVALS, narrow
 from checks import Failed, NotOffered, check, expect
 from lab import AGENT, BRANCH
 from model import bash, hold, refuse, say, write
@@ -238,5 +238,5 @@ def answer_late(lab, shown, keys):
 
 JOURNEY = (
     launch, boot, first_task, hooks, work, *APPROVALS, speak, commit, sandbox, stall, limit, pause, resume, leave, purge,
-    late_trust,
+    narrow, late_trust,
 )  # fmt: skip

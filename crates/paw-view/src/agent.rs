@@ -350,17 +350,19 @@ impl AgentView {
         }
         let label = self.reported.as_ref().map(|record| (StatusCategory::of(&record.status), record));
         match (label, seen) {
-            (Some((StatusCategory::Working | StatusCategory::Idle, record)), seen) => activity(record, seen),
+            (Some((StatusCategory::Working | StatusCategory::Idle, record)), seen) => {
+                let (category, word) = activity(record, seen);
+                // Nothing is known about a CLI whose screen cannot be read, except that it runs.
+                let is_running = word == AgentState::Unknown.word() && process == Some(CliState::Running);
+                if is_running { RUNNING } else { (category, word) }
+            }
             (Some((_, record)), _) if self.has_regressed(record) => (StatusCategory::Failed, "gates failed"),
             (Some((StatusCategory::Verified, _)), _) => {
                 let verified = self.verification().map(TipVerification::status);
                 verified.unwrap_or((StatusCategory::Committed, "committed"))
             }
             (Some((category, record)), _) => (category, &record.status),
-            // Nothing is known about a CLI whose screen cannot be read, except that it runs.
-            (None, Some(AgentState::Unknown)) if process == Some(CliState::Running) => {
-                (StatusCategory::Working, "running")
-            }
+            (None, Some(AgentState::Unknown)) if process == Some(CliState::Running) => RUNNING,
             (None, Some(state)) => (state.category(), state.word()),
             (None, None) if process == Some(CliState::Starting) => (StatusCategory::Working, "starting"),
             (None, None) => (StatusCategory::Idle, "unknown"),
@@ -395,6 +397,8 @@ impl AgentView {
         changed
     }
 }
+
+const RUNNING: (StatusCategory, &str) = (StatusCategory::Working, "running");
 
 /// The word for an agent that works or rests. The phase of its messages is used unless it is an older observation.
 fn activity(record: &AgentRecord, seen: Option<AgentState>) -> (StatusCategory, &str) {

@@ -141,10 +141,18 @@ pub(super) fn may_show_prompt(rules: &ScreenRules, screen: &Screen) -> bool {
     rules.prompts.iter().any(|prompt| match &prompt.choices {
         Choices::Numbered { .. } => lists_choices(screen),
         Choices::Buttons(labels) => {
-            screen.rows().iter().any(|row| labels.iter().all(|label| row.text().contains(label)))
+            screen.rows().iter().any(|row| shows_buttons(row.text(), prompt.edges.0, labels))
         }
         Choices::InQuestion => false,
     })
+}
+
+/// Whether a row begins with the first button and shows nothing but the buttons, or as many letters of them as fit.
+fn shows_buttons(text: &str, edge: &str, labels: &[&str]) -> bool {
+    let letters = |text: &str| text.split_whitespace().collect::<String>();
+    let (shown, all) = (letters(text.strip_prefix(edge).unwrap_or(text)), letters(&labels.concat()));
+    let has_first = labels.first().is_some_and(|first| shown.starts_with(&letters(first)));
+    has_first && (shown.starts_with(&all) || all.starts_with(&shown))
 }
 
 /// Whether the screen shows any list of choices.

@@ -13,10 +13,13 @@ use paw_agent::state::AgentActivity;
 /// A recorded screen: its file name without extension, the CLI, the state, and the command it shows.
 type Recorded = (&'static str, &'static str, &'static str, Option<&'static str>);
 
-const RECORDED: [Recorded; 45] = [
+const RECORDED: [Recorded; 58] = [
     ("aider-idle", "aider", "idle", None),
     ("aider-perm-create-file", "aider", "waiting_approval", None),
     ("aider-perm-shell", "aider", "waiting_approval", Some("cargo test")),
+    ("claude-40-idle", "claude", "idle", None),
+    ("claude-40-perm-exec", "claude", "unknown", None),
+    ("claude-40-working", "claude", "working", None),
     ("claude-api-error-retry", "claude", "working", None),
     ("claude-ask-question", "claude", "waiting_input", None),
     ("claude-bypass-as-root", "claude", "exited", None),
@@ -41,6 +44,10 @@ const RECORDED: [Recorded; 45] = [
     ("claude-plan-approval", "claude", "waiting_input", None),
     ("claude-plan-empty", "claude", "waiting_input", None),
     ("claude-unseeded-offline-fails", "claude", "exited", None),
+    ("codex-40-idle", "codex", "idle", None),
+    ("codex-40-perm-exec", "codex", "unknown", None),
+    ("codex-40-perm-exec-wide", "codex", "waiting_approval", Some("rm -r build")),
+    ("codex-40-working", "codex", "working", None),
     ("codex-dialog-trust", "codex", "waiting_input", None),
     ("codex-done-idle", "codex", "idle", None),
     ("codex-idle", "codex", "idle", None),
@@ -50,9 +57,15 @@ const RECORDED: [Recorded; 45] = [
     ("codex-perm-patch", "codex", "waiting_approval", None),
     ("codex-start-hooks", "codex", "waiting_input", None),
     ("codex-warning", "codex", "waiting_input", None),
+    ("gemini-40-idle", "gemini", "idle", None),
+    ("gemini-40-perm-exec", "gemini", "waiting_approval", Some("rm -r build")),
+    ("gemini-40-working", "gemini", "working", None),
     ("gemini-idle", "gemini", "idle", None),
     ("gemini-perm-exec", "gemini", "waiting_approval", Some("cargo test")),
     ("gemini-perm-write", "gemini", "waiting_approval", None),
+    ("opencode-40-perm-exec", "opencode", "unknown", None),
+    ("opencode-40-perm-exec-wide", "opencode", "waiting_approval", Some("rm -r build")),
+    ("opencode-40-working", "opencode", "working", None),
     ("opencode-after-api-approve", "opencode", "idle", None),
     ("opencode-idle", "opencode", "idle", None),
     ("opencode-perm-bash", "opencode", "waiting_approval", Some("cargo test")),
@@ -110,6 +123,25 @@ fn every_recorded_screen_is_classified_correctly() {
     // Not with a macro, whose output only a failing test would show.
     io::stderr().write_all(matrix.as_bytes()).unwrap();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What is not read at 40 columns is recognized as cut, and read in a wide window.
+#[test]
+fn prompts_at_40_columns_are_read_there_or_in_a_wide_window() {
+    for name in ["claude", "codex", "gemini", "opencode"] {
+        let cli = cli::descriptor(name);
+        for screen in load(&format!("{name}-40-perm-exec")) {
+            let reading = screen::read(cli, &screen);
+            let is_read = ask(&reading).and_then(ApprovalRequest::command) == Some("rm -r build");
+            assert!(is_read || screen::may_be_cut(cli, &screen, &reading), "{name}: {reading:?}");
+        }
+        for state in ["idle", "working"] {
+            for screen in load(&format!("{name}-40-{state}")) {
+                let reading = screen::read(cli, &screen);
+                assert!(!screen::may_be_cut(cli, &screen, &reading), "{name} {state}: {reading:?}");
+            }
+        }
+    }
 }
 
 #[test]

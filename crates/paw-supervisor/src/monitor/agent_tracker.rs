@@ -52,6 +52,9 @@ const STILL: SignedDuration = SignedDuration::from_secs(1);
 /// A CLI on a busy machine may not draw its prompt again in time; then it is read in a wide window again after this time.
 const READ_AGAIN: SignedDuration = SignedDuration::from_secs(15);
 
+/// How long a screen may be unrecognized before that is the agent's state.
+const UNCLEAR: SignedDuration = SignedDuration::from_secs(5);
+
 /// What a new pane runs for a moment before its shell starts: tmux itself.
 const NOT_YET: &str = "tmux";
 
@@ -248,12 +251,16 @@ impl AgentTracker {
             _ => infer_state(&self.life, self.tracker.state(), self.sight.as_ref(), now),
         };
         let known = known.following(self.known.as_ref());
-        let before = self.known.as_ref().map(|known| &known.state);
-        let changed =
-            known.state != AgentActivity::Unknown && before.is_none_or(|state| differs(state, &known.state));
-        if changed || self.known.is_none() || known.state != AgentActivity::Unknown {
-            self.known = Some(known.clone());
+        let is_unknown = known.state == AgentActivity::Unknown;
+        match &self.known {
+            Some(before) if is_unknown && outlasts(&before.state, now.duration_since(known.since)) => {
+                return (before.clone(), false);
+            }
+            Some(_) | None => {}
         }
+        let before = self.known.as_ref().map(|known| &known.state);
+        let changed = before.map_or(!is_unknown, |state| differs(state, &known.state));
+        self.known = Some(known.clone());
         (known, changed)
     }
 }
@@ -271,6 +278,13 @@ fn context_left(row: &str) -> Option<u8> {
         .parse()
         .ok()
         .filter(|percent| *percent <= 100)
+}
+
+/// Whether a state still counts when the screen has not been recognized for this long: it may be half drawn.
+fn outlasts(state: &AgentActivity, unknown: SignedDuration) -> bool {
+    let lasts =
+        matches!(state, AgentActivity::Working | AgentActivity::Idle | AgentActivity::RateLimited { .. });
+    lasts && unknown < UNCLEAR
 }
 
 /// Whether a change between two states is worth a message. Another command at the prompt is; a command that can no longer be
@@ -354,6 +368,19 @@ mod tests {
         let (known, news) = agent.conclude(at(2));
         assert!(!news);
         assert_eq!(known.since, at(1));
+    }
+
+    #[test]
+    fn an_unrecognized_screen_becomes_the_state_after_a_moment() {
+        let mut agent = AgentTracker::new("claude", at(0));
+        agent.see(&idle(), at(1));
+        assert_eq!(state(&mut agent, 1), "idle");
+        agent.see(&look("claude", "half a screen"), at(2));
+        assert_eq!(state(&mut agent, 3), "idle");
+        let (known, changed) = agent.conclude(at(8));
+        assert_eq!((known.state.name(), changed), ("unknown", true), "every view is told");
+        agent.see(&idle(), at(9));
+        assert!(agent.conclude(at(9)).1);
     }
 
     #[test]
