@@ -71,8 +71,18 @@ impl Bus {
 
     /// Like [`Self::publish`], for threads outside of the runtime. Blocks.
     pub fn publish_blocking(&self, message: Message, at: Timestamp) -> Result<u64, LogError> {
+        self.publish_once_blocking(message, at, None)
+    }
+
+    /// Like [`Self::publish_once`], for threads outside of the runtime. Blocks.
+    pub fn publish_once_blocking(
+        &self,
+        message: Message,
+        at: Timestamp,
+        id: Option<SendId>,
+    ) -> Result<u64, LogError> {
         let (done, answer) = oneshot::channel();
-        let draft = Box::new(MessageDraft::new(message, at));
+        let draft = Box::new(MessageDraft::new(message, at).with_id(id));
         self.jobs.blocking_send(WriterJob::Publish { draft, done }).map_err(|_| LogError::Closed)?;
         answer.blocking_recv().map_err(|_| LogError::Closed)?
     }

@@ -190,9 +190,19 @@ impl BrokerClient {
     /// Publishes a message. When it returns, the message is stored, once: a broker that does not answer may have stored
     /// it, so the message has an id, under which it is sent again and then written to the log.
     pub fn publish(&self, message: &Message, now: Timestamp) -> Result<SendReceipt, ClientError> {
+        self.publish_once(message, now, SendId::random())
+    }
+
+    /// Like [`Self::publish`], unless the sender's message with this id is stored already.
+    pub fn publish_once(
+        &self,
+        message: &Message,
+        now: Timestamp,
+        id: SendId,
+    ) -> Result<SendReceipt, ClientError> {
         // The broker and the log apply the same rules.
         let message = Message::from_json(message.to_json())?;
-        let (body, id) = (message.to_text(), SendId::random());
+        let body = message.to_text();
         let request = HttpRequest::post("/publish", &body).with_id(&id);
         for _ in 0..PUBLISH_ATTEMPTS {
             match self.send(&request) {

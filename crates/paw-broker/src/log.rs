@@ -124,6 +124,11 @@ impl SendId {
         is_valid.then(|| Self(text.into()))
     }
 
+    /// The id of the report of a commit. The hook and the watcher both report it, and it is stored once.
+    pub fn of_commit(commit: &str) -> Option<Self> {
+        Self::parse(&format!("commit-{commit}"))
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -113,6 +113,11 @@ pub enum WatchReport {
     Work(AgentWork),
     /// A status to publish that is not about changed files.
     Status(Message),
+    /// The agent's branch has a new commit.
+    Committed {
+        worktree: PathBuf,
+        commit: String,
+    },
     /// The worktree is gone and no longer watched.
     Gone(AgentId),
     /// A problem that the user should know about.

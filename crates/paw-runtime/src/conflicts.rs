@@ -1,10 +1,13 @@
 //! Starts the worktree watcher and conflict detection of a session, and feeds them its messages.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use paw_broker::bus::Subscription;
 use paw_broker::conflict::{self, ConflictMonitor, ConflictMonitorEvent};
+use paw_broker::hooks::CommitSignal;
+use paw_broker::log::SendId;
 use paw_broker::watch::{self, WatchTarget};
 use paw_broker::{Broker, Bus, Message};
 use paw_core::config::PawConfig;
@@ -36,6 +39,7 @@ pub(super) fn start(
     let out = Arc::clone(bus);
     let signal = move |signal| match signal {
         ConflictMonitorEvent::Publish(message) => publish(&out, *message),
+        ConflictMonitorEvent::Committed { worktree, commit } => report_commit(&out, &worktree, &commit),
         ConflictMonitorEvent::Gone(agent) => {
             tracing::warn!(target: "paw::session", "the worktree of {agent} no longer exists");
             publish(&out, watch::gone_message(&agent));
@@ -62,6 +66,20 @@ fn find_left(broker: &Broker, targets: &[WatchTarget]) -> Result<Vec<AgentId>, P
     let records = bus.records();
     let agents = records.iter().map(|record| &record.agent_id);
     Ok(agents.filter(|agent| !is_present(agent)).cloned().collect())
+}
+
+/// Reports a commit of an agent, unless its hook has done so.
+fn report_commit(bus: &Bus, worktree: &Path, commit: &str) {
+    let reported = match CommitSignal::find(worktree, commit) {
+        Ok(Some(signal)) => {
+            bus.publish_once_blocking(signal.to_message(), clock::now(), SendId::of_commit(commit))
+        }
+        Ok(None) => return,
+        Err(error) => return tracing::warn!(target: "paw::session", "cannot report a commit: {error}"),
+    };
+    if let Err(error) = reported {
+        tracing::warn!(target: "paw::session", "cannot store a message: {error}");
+    }
 }
 
 fn publish(bus: &Bus, message: Message) {

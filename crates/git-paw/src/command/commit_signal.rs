@@ -2,6 +2,7 @@
 
 use clap::Args;
 use paw_broker::hooks::CommitSignal;
+use paw_broker::log::SendId;
 use paw_core::PawError;
 use paw_host::clock;
 
@@ -15,7 +16,8 @@ pub(crate) struct CommitSignalArgs {
 pub(crate) fn run(args: &CommitSignalArgs, context: &Context) -> Result<(), PawError> {
     let found = CommitSignal::find(&context.cwd, &args.commit)?;
     if let Some(signal) = found {
-        context.worktree_client(&signal.agent)?.publish(&signal.to_message(), clock::now())?;
+        let id = SendId::of_commit(&signal.commit).unwrap_or_else(SendId::random);
+        context.worktree_client(&signal.agent)?.publish_once(&signal.to_message(), clock::now(), id)?;
     }
     Ok(())
 }

@@ -343,15 +343,23 @@ fn say_with_a_token_of_another_session_fails_with_a_hint() {
 }
 
 #[test]
-fn a_users_commit_in_an_agents_worktree_is_reported_and_verified() {
+fn a_commit_in_an_agents_worktree_is_reported_once_even_if_its_cli_disables_hooks() {
     let world = World::with_broker();
-    let commit = ["commit", "--quiet", "--allow-empty", "--message", "by hand"];
-    let ran = world.sandbox.run(&world.worktree("feat/a"), "git", commit);
-    assert_eq!(ran.code, 0, "{ran}");
-    wait_until("the commit is reported", || {
-        let history = world.history();
-        (history.contains("committed") && history.contains("verify-now")).then_some(())
-    });
+    let tree = world.worktree("feat/a");
+    let commit = |number: usize, options: &[&str]| {
+        fs::write(tree.join("new.txt"), format!("{number}\n")).unwrap();
+        assert_eq!(world.sandbox.run(&tree, "git", ["add", "new.txt"]).code, 0);
+        let message = number.to_string();
+        let args = [options, &["commit", "--quiet", "--message", &message]].concat();
+        let ran = world.sandbox.run(&tree, "git", args);
+        assert_eq!(ran.code, 0, "{ran}");
+        let requests = || world.history().matches("supervisor.verify-now").count();
+        wait_until("the commit is reported", || (requests() >= number).then_some(()));
+        assert_eq!(requests(), number, "{}", world.history());
+    };
+    commit(1, &[]);
+    commit(2, &["-c", "core.hooksPath="]);
+    commit(3, &[]);
 }
 
 #[test]

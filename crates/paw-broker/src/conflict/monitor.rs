@@ -1,6 +1,7 @@
 //! Connects the watcher, the detector and the merge checker of one session.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::thread::{self, JoinHandle};
@@ -20,6 +21,11 @@ use crate::{SessionId, StoredMessage};
 #[derive(Debug, Clone, PartialEq)]
 pub enum ConflictMonitorEvent {
     Publish(Box<Message>),
+    /// The agent's branch has a new commit.
+    Committed {
+        worktree: PathBuf,
+        commit: String,
+    },
     /// The agent's worktree is gone.
     Gone(AgentId),
     /// A problem that the user should know about.
@@ -156,6 +162,9 @@ impl MonitorLoop {
                 self.act(output);
             }
             WatchReport::Status(message) => (self.on_event)(ConflictMonitorEvent::Publish(Box::new(message))),
+            WatchReport::Committed { worktree, commit } => {
+                (self.on_event)(ConflictMonitorEvent::Committed { worktree, commit });
+            }
             WatchReport::Gone(agent) => {
                 self.snapshots.remove(&agent);
                 self.pending.retain(|pair, _| !pair.contains(&agent));

@@ -125,8 +125,12 @@ impl WatchLoop {
         match tree.scan(&changes, now, &self.settings) {
             Ok(work) => {
                 tree.reported_failure = None;
+                let commit = tree.take_commit().map(|commit| (tree.root.clone(), commit));
                 if let Some(work) = work {
                     (self.sink)(WatchReport::Work(work));
+                }
+                if let Some((worktree, commit)) = commit {
+                    (self.sink)(WatchReport::Committed { worktree, commit });
                 }
             }
             Err(error) => self.failed(&agent, &error.to_string(), now),

@@ -29,6 +29,10 @@ pub(super) struct WatchedWorktree {
     scratch: Arc<ScratchRepo>,
     last_status: Option<LastStatus>,
     last_work: Option<String>,
+    /// The commit of its branch at the last scan.
+    last_head: Option<String>,
+    /// A commit of its own that was not reported yet.
+    new_commit: Option<String>,
 }
 
 impl WatchedWorktree {
@@ -60,7 +64,24 @@ impl WatchedWorktree {
             scratch: Arc::clone(scratch),
             last_status: None,
             last_work: None,
+            last_head: None,
+            new_commit: None,
         })
+    }
+
+    /// The commit of its branch, if it moved to another one with work of its own. Hooks report commits too, unless the CLI
+    /// disables them.
+    pub(super) fn take_commit(&mut self) -> Option<String> {
+        self.new_commit.take()
+    }
+
+    fn note_head(&mut self, taken: &WorktreeSnapshot) {
+        // In a rebase, HEAD is on no branch.
+        if taken.head == self.last_head || self.head_ref().is_none() {
+            return;
+        }
+        let before = std::mem::replace(&mut self.last_head, taken.head.clone());
+        self.new_commit = taken.head.clone().filter(|_| before.is_some() && !taken.changed.is_empty());
     }
 
     pub(super) fn admin_dir(&self) -> PathBuf {
@@ -103,6 +124,7 @@ impl WatchedWorktree {
         settings: &WatchSettings,
     ) -> Result<Option<AgentWork>, ScratchError> {
         let Some(taken) = self.take(changes, settings)? else { return Ok(None) };
+        self.note_head(&taken);
         let news = publish::is_news(self.last_status.as_ref(), &taken, now, settings.republish_after);
         let same = self.last_work.as_ref() == Some(&taken.work) && !news;
         self.last_work = Some(taken.work.clone());

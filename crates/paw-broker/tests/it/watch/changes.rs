@@ -10,6 +10,33 @@ use paw_testkit::wait_until;
 use super::{Watched, status_files, target};
 
 #[test]
+fn a_new_commit_of_the_branch_is_reported_and_a_step_of_a_rebase_is_not() {
+    let watched = Watched::new(|_| {});
+    let next = || {
+        watched.wait_for("a commit", |report| match report {
+            WatchReport::Committed { commit, .. } => Some(commit),
+            _ => None,
+        })
+    };
+    watched.write("src/lib.rs", "two\n");
+    watched.git(["commit", "--quiet", "--all", "-m", "two"]);
+    let two = watched.git(["rev-parse", "HEAD"]);
+    assert_eq!(next(), two);
+    watched.git(["checkout", "--quiet", "--detach"]);
+    watched.write("src/lib.rs", "three\n");
+    watched.git(["commit", "--quiet", "--all", "-m", "three"]);
+    watched.wait_for_files(&["src/lib.rs"]);
+    // Nothing of its own is left on the branch, then there is again.
+    watched.git(["checkout", "--quiet", "feat/a"]);
+    watched.git(["reset", "--quiet", "--hard", "main"]);
+    watched.wait_for_files(&[]);
+    watched.write("src/new.rs", "x\n");
+    watched.git(["add", "."]);
+    watched.git(["commit", "--quiet", "-m", "four"]);
+    assert_eq!(next(), watched.git(["rev-parse", "HEAD"]));
+}
+
+#[test]
 fn a_changed_file_becomes_a_status_of_the_agent() {
     let watched = Watched::new(|_| {});
     watched.write("src/lib.rs", "two\n");
