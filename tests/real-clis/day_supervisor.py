@@ -97,7 +97,7 @@ class Supervisor:
             self.add(f"git paw sweep restart {agent}")
             self.tell(agent, f"Please continue {self.current[agent]}.")
         elif text.startswith("[conflict-detector]"):
-            self.add('git paw tell feat-c --inbox "feat-b changes shared.txt first: rebase when it is merged"')
+            self.add('git paw tell feat-b --inbox "feat-c changes shared.txt first: rebase when it is merged"')
         elif text.startswith("[stall]"):
             self.add("git paw sweep detect-stuck")
 

@@ -154,7 +154,7 @@ const SCREEN: ScreenRules = ScreenRules {
             ApprovalKind::Edit,
             "Apply this change?",
             4,
-            SubjectRule::FileInTitle("? WriteFile  Writing to "),
+            SubjectRule::FileInTitle(&[("? WriteFile  Writing to ", ""), ("? Edit  ", ": ")]),
         ),
         prompt(ApprovalKind::Other, "Allow execution of *?", 3, SubjectRule::Nowhere),
     ],

@@ -136,8 +136,8 @@ pub enum SubjectRule {
     FileMarked(&'static str),
     /// Alone in a box inside the prompt's box, and in the title above it.
     Boxed { title: &'static str },
-    /// A file name in the title above the box.
-    FileInTitle(&'static str),
+    /// A file name in the title above the box: what is before it, and what ends it.
+    FileInTitle(&'static [(&'static str, &'static str)]),
     /// In the row above the question, in reverse video, with only a blank row up to a row that starts with `after`.
     Reversed { after: &'static str },
     /// A file name in the row between a blank row and the question.

@@ -13,6 +13,7 @@ const SEVERAL_ROWS: &str = "it spans several rows, so its line breaks are unknow
 const NO_WITNESS: &str = "the transcript above does not show the same command";
 const LOOK_ALIKES: &str = "it contains characters that look like others";
 const NOT_SHOWN: &str = "the prompt does not show it in a trusted place";
+const SHORTENED: &str = "its path is shortened";
 const NO_COLOURS: &str = "without colours it looks like other text";
 
 type Read = Result<ApprovalSubject, &'static str>;
@@ -25,7 +26,7 @@ pub(super) fn read(place: &Place<'_>, prompt: &PromptRule) -> ApprovalSubject {
         SubjectRule::Marked { mark, witness, between } => marked(place, mark, witness, between),
         SubjectRule::FileMarked(mark) => only_marked(place, mark).and_then(|(_, name)| file(name)),
         SubjectRule::Boxed { title } => boxed(place, title),
-        SubjectRule::FileInTitle(title) => file_in_title(place, title),
+        SubjectRule::FileInTitle(titles) => file_in_title(place, titles),
         SubjectRule::Reversed { after } => reversed(place, after),
         SubjectRule::FileAbove => file_above(place),
     };
@@ -37,7 +38,11 @@ fn command(text: &str) -> Read {
 }
 
 fn file(text: &str) -> Read {
-    exact(text).map(|text| ApprovalSubject::File(text.to_owned()))
+    match exact(text)? {
+        // CLIs leave out the middle of a long path, which could name a protected directory.
+        text if text.contains("...") => Err(SHORTENED),
+        text => Ok(ApprovalSubject::File(text.to_owned())),
+    }
 }
 
 /// Accepts only printable ASCII, which has no lookalikes.
@@ -155,9 +160,13 @@ fn boxed(place: &Place<'_>, title: &str) -> Read {
     if named == *text { command(text) } else { Err(NO_WITNESS) }
 }
 
-fn file_in_title(place: &Place<'_>, title: &str) -> Read {
+fn file_in_title(place: &Place<'_>, titles: &[(&str, &str)]) -> Read {
     let (shown, _) = open_box(place)?;
-    file(shown.strip_prefix(title).ok_or(NOT_SHOWN)?)
+    let name = titles.iter().find_map(|(title, end)| {
+        let rest = shown.strip_prefix(title)?;
+        if end.is_empty() { Some(rest) } else { rest.split_once(end).map(|(name, _)| name) }
+    });
+    file(name.ok_or(NOT_SHOWN)?)
 }
 
 fn reversed(place: &Place<'_>, after: &str) -> Read {

@@ -13,7 +13,7 @@ use paw_agent::state::AgentActivity;
 /// A recorded screen: its file name without extension, the CLI, the state, and the command it shows.
 type Recorded = (&'static str, &'static str, &'static str, Option<&'static str>);
 
-const RECORDED: [Recorded; 58] = [
+const RECORDED: [Recorded; 59] = [
     ("aider-idle", "aider", "idle", None),
     ("aider-perm-create-file", "aider", "waiting_approval", None),
     ("aider-perm-shell", "aider", "waiting_approval", Some("cargo test")),
@@ -62,6 +62,7 @@ const RECORDED: [Recorded; 58] = [
     ("gemini-40-working", "gemini", "working", None),
     ("gemini-idle", "gemini", "idle", None),
     ("gemini-perm-exec", "gemini", "waiting_approval", Some("cargo test")),
+    ("gemini-perm-edit", "gemini", "waiting_approval", None),
     ("gemini-perm-write", "gemini", "waiting_approval", None),
     ("opencode-40-perm-exec", "opencode", "unknown", None),
     ("opencode-40-perm-exec-wide", "opencode", "waiting_approval", Some("rm -r build")),
@@ -176,6 +177,20 @@ fn every_dialog_of_a_new_user_says_what_the_person_has_to_decide() {
 }
 
 #[test]
+fn a_shortened_path_is_not_taken_for_the_file() {
+    for (name, shown, shortened) in [
+        ("gemini-perm-edit", "shared.txt: free", "a/.../b.rs: free"),
+        ("gemini-perm-write", "notes2.txt", "a/.../b.rs"),
+    ] {
+        let text = fs::read_to_string(fixtures().join(format!("{name}.txt"))).unwrap();
+        let screen = Screen::parse(&text.replace(&format!("{shown} "), &format!("{shortened} ")));
+        let reading = screen::read(cli::descriptor("gemini"), &screen);
+        let ask = ask(&reading).unwrap();
+        assert_eq!(ask.subject, ApprovalSubject::Unreadable("its path is shortened"), "{name}");
+    }
+}
+
+#[test]
 fn every_recorded_screen_is_in_the_table() {
     let known = |name: &str| RECORDED.iter().any(|recorded| recorded.0 == name);
     for file in fs::read_dir(fixtures()).unwrap() {
@@ -191,6 +206,7 @@ fn prompts_have_the_file_of_an_edit_and_the_keys_that_approve_once() {
         ("claude-perm-edit", Some("src/main.rs"), ["1"].as_slice()),
         ("claude-perm-write", Some("notes.txt"), &["1"]),
         ("codex-perm-patch", Some("/home/dev/outside2.txt"), &["y"]),
+        ("gemini-perm-edit", Some("shared.txt"), &["1"]),
         ("gemini-perm-write", Some("notes2.txt"), &["1"]),
         ("opencode-perm-edit", Some("notes2.txt"), &["Enter"]),
         ("aider-perm-create-file", Some("ai.txt"), &["y", "Enter"]),
