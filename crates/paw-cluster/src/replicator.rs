@@ -163,15 +163,9 @@ impl Replicator {
             self.sending = None;
             self.outbox.reset();
             match interruption {
-                Interruption::Log(error @ (LogError::Purged | LogError::Closed)) => return error.into(),
                 Interruption::Log(error) => {
-                    tracing::warn!(target: "paw::cluster", "cannot store messages of other hosts: {error}");
-                    self.set_problem(error.to_string());
-                    // What was read is not stored, so the log decides where to continue.
-                    match join(&self.settings).await {
-                        Ok(reader) => self.reader = reader,
-                        Err(error @ LogError::Purged) => return error.into(),
-                        Err(_) => {}
+                    if let Err(error) = self.join_again(error).await {
+                        return error.into();
                     }
                 }
                 Interruption::Nats(error) => {
@@ -185,6 +179,29 @@ impl Replicator {
             }
             tokio::time::sleep(retry).await;
             retry = (retry * 2).min(LONGEST_RETRY);
+        }
+    }
+
+    /// What was read is not stored, so the log decides where to continue. Fails if it never can.
+    async fn join_again(&mut self, mut error: LogError) -> Result<(), LogError> {
+        let mut retry = SHORTEST_RETRY;
+        loop {
+            if matches!(error, LogError::Purged | LogError::Closed) {
+                return Err(error);
+            }
+            tracing::warn!(target: "paw::cluster", "cannot store messages of other hosts: {error}");
+            self.set_problem(error.to_string());
+            tokio::time::sleep(retry).await;
+            retry = (retry * 2).min(LONGEST_RETRY);
+            match join(&self.settings).await {
+                Ok(reader) => {
+                    // Joining starts an epoch, so both begin anew.
+                    self.outbox = Outbox::new(reader.epochs().clone());
+                    self.reader = reader;
+                    return Ok(());
+                }
+                Err(another) => error = another,
+            }
         }
     }
 

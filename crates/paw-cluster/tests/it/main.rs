@@ -12,6 +12,7 @@
 )]
 
 mod chaos;
+mod failing_log;
 mod nats_server;
 mod node;
 mod replication;

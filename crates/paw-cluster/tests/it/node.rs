@@ -61,9 +61,19 @@ pub(crate) struct Node {
 
 impl Node {
     pub(crate) fn start(dir: &Path, name: &str, url: &str, stream: &StreamId, roster: Roster) -> Self {
+        Self::start_with(log::open(&log_path(dir, name)).unwrap(), dir, name, url, stream, roster)
+    }
+
+    pub(crate) fn start_with(
+        log: Arc<dyn MessageLog>,
+        dir: &Path,
+        name: &str,
+        url: &str,
+        stream: &StreamId,
+        roster: Roster,
+    ) -> Self {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let log = log::open(&log_path(dir, name)).unwrap();
         log.begin(&session(), clock::now()).unwrap();
         let bus = Bus::open(Arc::clone(&log), session(), false).unwrap();
         let (roster, receiver) = watch::channel(roster);
