@@ -3,6 +3,7 @@
 //! Every host has its own log, and its agents talk only to it. The local messages of each log are sent to a stream in signed
 //! batches, and the messages of all other hosts are read from there: exactly once, and in the order of their host.
 //!
+//! - [`host`]: whether a machine is ready
 //! - [`roster`]: the hosts of a session, their keys, and which agents each may speak for
 //! - [`batch`]: messages of one host, signed, as an entry of the stream
 //! - [`reader`]: what an entry of the stream changes; recognises streams that were deleted or restored
@@ -13,6 +14,7 @@
 //! All but the last two are pure.
 
 pub mod batch;
+pub mod host;
 #[cfg(feature = "nats")]
 pub mod nats;
 pub mod outbox;

@@ -4,6 +4,7 @@
 //! - [`process`]: run a program, stream its output, enforce its time limit, end its whole process tree
 //! - [`git`]: every git call
 //! - [`tmux`]: every tmux call
+//! - [`ssh`]: programs on other machines
 //! - [`files`]: atomic durable writes, locks, and the directories of our files
 //! - [`locks`]: lock guards, taken as arguments by functions that must not run concurrently
 //! - [`config`]: load the user's and the repository's configuration
@@ -27,6 +28,7 @@ pub mod sandbox;
 pub mod signals;
 pub mod signing;
 pub mod sqlite;
+pub mod ssh;
 pub mod terminal;
 pub mod tmux;
 pub mod trust;

@@ -73,10 +73,12 @@ pub fn resolve_trusted(
     Ok(TrustedConfig { config: kept.without(is_user_only).resolve()?, unapproved, forbidden })
 }
 
-/// Whether only the user's configuration may set this key, because it opens the broker to others, moves the logs, or runs a
-/// command whenever something happens.
+/// Whether only the user's configuration may set this key, because it opens the broker to others, names other machines, moves
+/// the logs, or runs a command whenever something happens.
 pub fn is_user_only(item: &TrustItem) -> bool {
-    item.key.starts_with("broker.") || ["logging.log_dir", "notify.command"].contains(&item.key.as_str())
+    item.key.starts_with("broker.")
+        || item.key.starts_with("hosts.")
+        || ["logging.log_dir", "notify.command"].contains(&item.key.as_str())
 }
 
 /// The repository's settings for starting agents that need approval: CLI commands, and approval levels above the user's.
@@ -135,15 +137,18 @@ mod tests {
         let layers = layers(
             "",
             "default_cli = \"x\"\n[broker]\nbind = \"0.0.0.0\"\n[clis.x]\ncommand = \"/x\"\n\
-             [notify]\nbell = false\ncommand = \"rm -rf /\"\n",
+             [notify]\nbell = false\ncommand = \"rm -rf /\"\n[hosts.big]\nssh = \"elsewhere\"\n",
         );
         let request = || find_agent_request(&layers, |_| false).unwrap();
         let followed = resolve_trusted(&layers, request(), |_| Ok(false)).unwrap();
         assert_eq!(
             (followed.unapproved, followed.forbidden),
-            (vec!["clis.x.command".to_owned()], vec!["broker.bind".to_owned(), "notify.command".to_owned()])
+            (
+                vec!["clis.x.command".to_owned()],
+                ["broker.bind", "hosts.big.ssh", "notify.command"].map(str::to_owned).to_vec()
+            )
         );
-        assert!(followed.config.clis.is_empty());
+        assert!(followed.config.clis.is_empty() && followed.config.hosts.is_empty());
         assert_eq!((followed.config.notify.command, followed.config.notify.bell), (None, false));
         assert_eq!(followed.config.default_cli.as_deref(), Some("x"));
         let approved = resolve_trusted(&layers, request(), |_| Ok(true)).unwrap();

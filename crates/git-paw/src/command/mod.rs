@@ -19,6 +19,7 @@ pub(crate) mod exec_script;
 pub(crate) mod explain;
 pub(crate) mod help;
 pub(crate) mod hook;
+pub(crate) mod host;
 pub(crate) mod inbox;
 pub(crate) mod init;
 pub(crate) mod list_clis;
@@ -92,6 +93,7 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCod
         Command::Audit(args) => audit::run(&args, context)?,
         Command::Merge(args) => return merge::run(&args, context),
         Command::Proof(args) => return proof::run(&args, context),
+        Command::Host(args) => return host::run(&args, context),
         Command::Say(args) => say::run(&args, context)?,
         Command::Inbox(args) => inbox::run(&args, context)?,
         Command::Tell(args) => tell::run(&args, context)?,

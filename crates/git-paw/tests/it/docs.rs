@@ -54,6 +54,7 @@ mod every_command_works_in {
         configuration: "docs/configuration.md",
         first_steps: "docs/first-steps.md",
         gates: "docs/gates.md",
+        hosts: "docs/hosts.md",
         messages: "docs/messages.md",
         programs: "docs/programs.md",
         security: "docs/security.md",

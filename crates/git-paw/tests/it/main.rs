@@ -25,6 +25,7 @@ mod docs;
 mod doctor;
 mod explain;
 mod guide;
+mod host;
 mod hostile;
 mod identity;
 mod init;

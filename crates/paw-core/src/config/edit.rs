@@ -1,4 +1,4 @@
-//! Adds and removes `[clis.<name>]` in a hand-written file.
+//! Adds and removes `[clis.<name>]` and `[hosts.<name>]` in a hand-written file.
 //!
 //! An edit replaces only the bytes of the entry and keeps everything else: comments, order, line endings and unknown keys.
 //! Before the result is returned, it is parsed again and compared with the intended change, so that no edit can damage a
@@ -11,8 +11,10 @@ use toml_edit::{InlineTable, Item, Table, Value};
 
 use super::ConfigError;
 use super::source::{Source, dotted, newline_of, start_paragraph};
+use crate::HostName;
 
 const CLIS: &str = "clis";
+const HOSTS: &str = "hosts";
 
 /// The entry that `git paw add-cli` writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,14 +24,31 @@ pub struct CliEntry {
 }
 
 impl CliEntry {
-    /// The keys of the entry with their values as TOML; `None` removes the key.
-    fn keys(&self) -> [(&'static str, Option<String>); 2] {
+    fn keys(&self) -> EntryKeys {
+        let display_name = self.display_name.as_deref();
+        EntryKeys(vec![
+            ("command", Some(self.command.clone())),
+            ("display_name", display_name.map(str::to_owned)),
+        ])
+    }
+}
+
+/// The keys of an entry; `None` removes the key. New keys are added below the first one.
+struct EntryKeys(Vec<(&'static str, Option<String>)>);
+
+impl EntryKeys {
+    /// With their values as TOML.
+    fn values(&self) -> impl Iterator<Item = (&'static str, Option<String>)> {
         let toml = |text: &String| Value::from(text.as_str()).to_string();
-        [("command", Some(toml(&self.command))), ("display_name", self.display_name.as_ref().map(toml))]
+        self.0.iter().map(move |(key, value)| (*key, value.as_ref().map(toml)))
+    }
+
+    fn first(&self) -> &'static str {
+        self.0.first().map_or("", |(key, _)| key)
     }
 
     fn assignments(&self) -> impl Iterator<Item = String> {
-        self.keys().into_iter().filter_map(|(key, value)| value.map(|value| format!("{key} = {value}")))
+        self.values().filter_map(|(key, value)| value.map(|value| format!("{key} = {value}")))
     }
 
     fn inline(&self) -> String {
@@ -39,34 +58,63 @@ impl CliEntry {
 
 /// Adds or updates a CLI. An existing entry keeps its other keys.
 pub fn set_cli(text: &str, source: &str, name: &str, entry: &CliEntry) -> Result<String, ConfigError> {
-    let edit = Edit { text, source: Source::new(text, source), name, newline: newline_of(text) };
-    let document = edit.source.document()?;
-    let changed = apply(text, edit.set(document.as_table(), entry)?);
-
-    let mut wanted = edit.source.values()?;
-    let clis = wanted.entry(CLIS).or_insert_with(|| Plain::Table(toml::Table::new()));
-    if let Some(clis) = clis.as_table_mut()
-        && let Some(cli) = clis.entry(name).or_insert_with(|| Plain::Table(toml::Table::new())).as_table_mut()
-    {
-        cli.insert("command".to_owned(), Plain::String(entry.command.clone()));
-        match &entry.display_name {
-            Some(display) => cli.insert("display_name".to_owned(), Plain::String(display.clone())),
-            None => cli.remove("display_name"),
-        };
-    }
-    edit.checked(changed, wanted)
+    set(text, source, (CLIS, name), &entry.keys())
 }
 
 /// Removes a CLI; `None` if the text has no such entry.
 pub fn remove_cli(text: &str, source: &str, name: &str) -> Result<Option<String>, ConfigError> {
-    let edit = Edit { text, source: Source::new(text, source), name, newline: newline_of(text) };
+    remove(text, source, (CLIS, name))
+}
+
+/// Adds or updates a host. An existing entry keeps its other keys.
+pub fn set_host(text: &str, source: &str, name: &HostName, ssh: &str) -> Result<String, ConfigError> {
+    set(text, source, (HOSTS, name.as_str()), &EntryKeys(vec![("ssh", Some(ssh.to_owned()))]))
+}
+
+/// Removes a host; `None` if the text has no such entry.
+pub fn remove_host(text: &str, source: &str, name: &HostName) -> Result<Option<String>, ConfigError> {
+    remove(text, source, (HOSTS, name.as_str()))
+}
+
+fn set(
+    text: &str,
+    source: &str,
+    (section, name): (&'static str, &str),
+    entry: &EntryKeys,
+) -> Result<String, ConfigError> {
+    let edit = Edit { text, source: Source::new(text, source), section, name, newline: newline_of(text) };
+    let document = edit.source.document()?;
+    let changed = apply(text, edit.set(document.as_table(), entry)?);
+
+    let mut wanted = edit.source.values()?;
+    let entries = wanted.entry(section).or_insert_with(|| Plain::Table(toml::Table::new()));
+    if let Some(entries) = entries.as_table_mut()
+        && let Some(table) =
+            entries.entry(name).or_insert_with(|| Plain::Table(toml::Table::new())).as_table_mut()
+    {
+        for (key, value) in &entry.0 {
+            match value {
+                Some(value) => table.insert((*key).to_owned(), Plain::String(value.clone())),
+                None => table.remove(*key),
+            };
+        }
+    }
+    edit.checked(changed, wanted)
+}
+
+fn remove(
+    text: &str,
+    source: &str,
+    (section, name): (&'static str, &str),
+) -> Result<Option<String>, ConfigError> {
+    let edit = Edit { text, source: Source::new(text, source), section, name, newline: newline_of(text) };
     let document = edit.source.document()?;
     let Some(cuts) = edit.remove(document.as_table()) else { return Ok(None) };
     let changed = apply(text, cuts);
 
     let mut wanted = edit.source.values()?;
-    if let Some(clis) = wanted.get_mut(CLIS).and_then(Plain::as_table_mut) {
-        clis.remove(name);
+    if let Some(entries) = wanted.get_mut(section).and_then(Plain::as_table_mut) {
+        entries.remove(name);
     }
     edit.checked(changed, wanted).map(Some)
 }
@@ -90,13 +138,14 @@ fn apply(text: &str, mut splices: Vec<Splice>) -> String {
 struct Edit<'a> {
     text: &'a str,
     source: Source<'a>,
+    section: &'static str,
     name: &'a str,
     newline: &'static str,
 }
 
 impl Edit<'_> {
-    fn set(&self, root: &Table, entry: &CliEntry) -> Result<Vec<Splice>, ConfigError> {
-        match root.get(CLIS) {
+    fn set(&self, root: &Table, entry: &EntryKeys) -> Result<Vec<Splice>, ConfigError> {
+        match root.get(self.section) {
             None | Some(Item::None) => Ok(vec![self.new_section(self.text.len(), entry)]),
             Some(Item::Value(Value::InlineTable(clis))) => match clis.get(self.name) {
                 None => Ok(vec![insert_pair(clis, &format!("{} = {}", self.key(), entry.inline()))]),
@@ -114,21 +163,21 @@ impl Edit<'_> {
     }
 
     /// Adds a new entry.
-    fn new_entry(&self, clis: &Table, entry: &CliEntry) -> Splice {
+    fn new_entry(&self, clis: &Table, entry: &EntryKeys) -> Splice {
         let end = self.line_end(last_byte(clis));
         if clis.is_dotted() {
             // A header here would capture the keys that follow.
-            let lines = entry.assignments().map(|line| format!("{CLIS}.{}.{line}", self.key()));
+            let lines = entry.assignments().map(|line| format!("{}.{}.{line}", self.section, self.key()));
             return self.new_lines(end, lines);
         }
         self.new_section(end, entry)
     }
 
-    fn new_section(&self, at: usize, entry: &CliEntry) -> Splice {
+    fn new_section(&self, at: usize, entry: &EntryKeys) -> Splice {
         let (before, after) = self.text.split_at(at);
         let mut paragraph = before.to_owned();
         start_paragraph(&mut paragraph, self.newline);
-        for line in std::iter::once(format!("[{CLIS}.{}]", self.key())).chain(entry.assignments()) {
+        for line in std::iter::once(format!("[{}.{}]", self.section, self.key())).chain(entry.assignments()) {
             paragraph.push_str(&line);
             paragraph.push_str(self.newline);
         }
@@ -151,11 +200,11 @@ impl Edit<'_> {
     }
 
     /// `cli = { … }`, or `cli.command = …` inside the braces of `clis`.
-    fn set_inline(&self, clis: &InlineTable, cli: &InlineTable, entry: &CliEntry) -> Vec<Splice> {
+    fn set_inline(&self, clis: &InlineTable, cli: &InlineTable, entry: &EntryKeys) -> Vec<Splice> {
         let braces = if cli.is_dotted() { clis } else { cli };
         let mut splices = Vec::new();
         let mut missing = Vec::new();
-        for (key, value) in entry.keys() {
+        for (key, value) in entry.values() {
             match (cli.get(key), value) {
                 (Some(old), Some(new)) => splices.push((span(old), new)),
                 (Some(old), None) => {
@@ -173,7 +222,7 @@ impl Edit<'_> {
     }
 
     /// `[clis.cli]`, or `cli.command = …` on separate lines.
-    fn set_table(&self, cli_key: &toml_edit::Key, cli: &Table, entry: &CliEntry) -> Vec<Splice> {
+    fn set_table(&self, cli_key: &toml_edit::Key, cli: &Table, entry: &EntryKeys) -> Vec<Splice> {
         let place = cli_key.span().unwrap_or_default();
         if cli.is_implicit() && !cli.is_dotted() {
             // Only [clis.cli.something] exists: insert the entry above it.
@@ -186,12 +235,12 @@ impl Edit<'_> {
             let header = cli.span().unwrap_or_default();
             (String::new(), header.end)
         };
-        let after = cli.get("command").and_then(Item::span).map_or(fallback, |command| command.end);
+        let after = cli.get(entry.first()).and_then(Item::span).map_or(fallback, |first| first.end);
         let indent = self.indent(after);
 
         let mut splices = Vec::new();
         let mut missing = Vec::new();
-        for (key, value) in entry.keys() {
+        for (key, value) in entry.values() {
             match (cli.get(key).and_then(Item::span), value) {
                 (Some(old), Some(new)) => splices.push((old, new)),
                 (Some(old), None) => splices.push((self.lines_of(old), String::new())),
@@ -207,7 +256,7 @@ impl Edit<'_> {
     }
 
     fn remove(&self, root: &Table) -> Option<Vec<Splice>> {
-        match root.get(CLIS)? {
+        match root.get(self.section)? {
             Item::Value(Value::InlineTable(clis)) => {
                 let cli = clis.get(self.name)?;
                 let inside = match cli {
@@ -273,26 +322,29 @@ impl Edit<'_> {
 
     /// Checks that the new text has exactly the intended change.
     fn checked(&self, changed: String, mut wanted: toml::Table) -> Result<String, ConfigError> {
-        let without_empty_clis = |table: &mut toml::Table| {
-            if table.get(CLIS).and_then(Plain::as_table).is_some_and(toml::Table::is_empty) {
-                table.remove(CLIS);
+        let without_empty_section = |table: &mut toml::Table| {
+            if table.get(self.section).and_then(Plain::as_table).is_some_and(toml::Table::is_empty) {
+                table.remove(self.section);
             }
         };
         let mut got = Source::new(&changed, self.source.file).values().unwrap_or_default();
-        without_empty_clis(&mut wanted);
-        without_empty_clis(&mut got);
+        without_empty_section(&mut wanted);
+        without_empty_section(&mut got);
         // Compared as text, because NaN is not equal to itself.
         if Plain::Table(got).to_string() == Plain::Table(wanted).to_string() {
             return Ok(changed);
         }
-        Err(ConfigError::Entangled { file: self.source.file.to_owned(), key: dotted(&[CLIS, self.name]) })
+        Err(ConfigError::Entangled {
+            file: self.source.file.to_owned(),
+            key: dotted(&[self.section, self.name]),
+        })
     }
 
     fn not_a_table(&self, root: &Table) -> ConfigError {
-        let clis = root.get(CLIS);
+        let clis = root.get(self.section);
         let (key, place) = match clis.and_then(Item::as_table_like).and_then(|clis| clis.get(self.name)) {
-            Some(item) => (dotted(&[CLIS, self.name]), item.span()),
-            None => (CLIS.to_owned(), clis.and_then(Item::span)),
+            Some(item) => (dotted(&[self.section, self.name]), item.span()),
+            None => (self.section.to_owned(), clis.and_then(Item::span)),
         };
         self.source.value_error(place.unwrap_or_default(), key, "expected a table")
     }

@@ -8,7 +8,7 @@ use toml::{Table, Value};
 use super::{ConfigError, Layer, PawConfig, SandboxLevel, SpecType};
 
 /// Tables of named entries. An entry is replaced as a whole, never merged.
-const WHOLE_ENTRIES: [&str; 2] = ["clis", "presets"];
+const WHOLE_ENTRIES: [&str; 3] = ["clis", "hosts", "presets"];
 
 /// Merges the user's and the repository's layer with the defaults.
 ///

@@ -7,7 +7,7 @@
 //! - [`resolve`]: merges the user's and the repository's layer into a [`PawConfig`]
 //! - [`Layer::needs_trust`]: the keys of a repository that run programs or relax permissions
 //! - [`default_file`], [`activate`], [`add_missing`]: the file that `git paw init` writes
-//! - [`set_cli`], [`remove_cli`]: edits that keep every other byte
+//! - [`set_cli`], [`remove_cli`], [`set_host`], [`remove_host`]: edits that keep every other byte
 //!
 //! Internal: `source` (safe parsing, lines and columns), `alias` (aliases of keys), `unknown` (unknown keys),
 //! `no_effect` (keys without effect) and `error`.
@@ -25,7 +25,7 @@ mod template;
 mod trust;
 mod unknown;
 
-pub use edit::{CliEntry, remove_cli, set_cli};
+pub use edit::{CliEntry, remove_cli, remove_host, set_cli, set_host};
 pub use error::ConfigError;
 pub use merge::resolve;
 pub use parse::{ConfigWarning, Layer, parse};

@@ -42,7 +42,7 @@ impl Layer {
         let mut layer = self.clone();
         for (path, _) in self.items().iter().filter(|(_, item)| unwanted(item)) {
             let length = match path.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-                ["clis", ..] => 2,
+                ["clis" | "hosts", ..] => 2,
                 ["autopilot", "executors", ..] => 3,
                 _ => path.len(),
             };
@@ -90,6 +90,7 @@ fn runs_or_loosens(path: &[&str], value: &Value) -> bool {
         // Any new key of a CLI needs trust; only these are known to be harmless.
         ["clis", _, key] => !matches!(*key, "display_name" | "submit_delay_ms"),
         ["clis", _, _, ..]
+        | ["hosts", _, ..]
         | ["autopilot", "executors", _, ..]
         | ["worktree", "setup_commands"]
         | ["notify", "command"]

@@ -23,7 +23,7 @@ impl fmt::Display for GitVersion {
 
 impl GitVersion {
     /// Parses `git version 2.39.5 (Apple Git-154)` and similar.
-    fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let mut numbers = text.strip_prefix("git version ")?.split('.');
         let number = |text: &str| text.trim().parse().ok();
         Some(Self { major: number(numbers.next()?)?, minor: number(numbers.next()?)? })

@@ -30,7 +30,7 @@ impl fmt::Display for TmuxVersion {
 
 impl TmuxVersion {
     /// Parses `tmux 3.3a`, `tmux next-3.5`, `tmux master`, `tmux openbsd-7.4`.
-    fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let version = text.trim().strip_prefix("tmux ")?;
         if version == "master" || version.starts_with("openbsd") {
             return Some(Self::Development);

@@ -318,3 +318,15 @@ proptest! {
         let _ = remove_cli(&text, "f", "a");
     }
 }
+
+#[test]
+fn a_host_is_added_changed_and_removed_without_touching_the_rest_of_the_file() {
+    let big = HostName::new("big").unwrap();
+    let before = "# mine\ndefault_cli = \"claude\" # usually\n\n[clis.big]\ncommand = \"/x\"\n";
+    let added = set_host(before, "f", &big, "me@big").unwrap();
+    assert_eq!(added, format!("{before}\n[hosts.big]\nssh = \"me@big\"\n"));
+    let changed = set_host(&added, "f", &big, "ssh://me@big:2222").unwrap();
+    assert_eq!(changed, format!("{before}\n[hosts.big]\nssh = \"ssh://me@big:2222\"\n"));
+    assert_eq!(remove_host(&changed, "f", &big).unwrap().as_deref(), Some(before));
+    assert_eq!(remove_host(before, "f", &big).unwrap(), None);
+}

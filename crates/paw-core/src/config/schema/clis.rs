@@ -1,4 +1,4 @@
-//! `[clis.<name>]` and `[presets.<name>]`.
+//! `[clis.<name>]`, `[presets.<name>]` and `[hosts.<name>]`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -28,6 +28,14 @@ entry! {
         required branches: Vec<String> = ["feat/api", "feat/db"],
         /// CLI for all of them
         required cli: String = "claude",
+    }
+}
+
+entry! {
+    /// Another machine, reached by ssh.
+    HostConfig {
+        /// ssh destination: [USER@]HOST, an alias of your ssh configuration, or ssh://USER@HOST:PORT
+        required ssh: String = "me@big.example",
     }
 }
 

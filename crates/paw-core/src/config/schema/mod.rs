@@ -11,7 +11,7 @@ mod supervisor;
 
 pub use autopilot::{AutopilotConfig, ExecutorConfig};
 pub use broker::{BrokerAuth, BrokerConfig, Synchronous, WatcherConfig};
-pub use clis::{Approval, CliConfig, Preset};
+pub use clis::{Approval, CliConfig, HostConfig, Preset};
 pub use root::{
     BranchPrefix, McpConfig, OpsxConfig, PawConfig, RoleGating, SandboxConfig, SandboxLevel, TmuxConfig,
     WorktreePlacement,

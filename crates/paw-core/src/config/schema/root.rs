@@ -5,8 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AutopilotConfig, BrokerConfig, CliConfig, DashboardConfig, GovernanceConfig, LayoutConfig, LoggingConfig,
-    NotifyConfig, Preset, SpecsConfig, SupervisorConfig, WorktreeConfig,
+    AutopilotConfig, BrokerConfig, CliConfig, DashboardConfig, GovernanceConfig, HostConfig, LayoutConfig,
+    LoggingConfig, NotifyConfig, Preset, SpecsConfig, SupervisorConfig, WorktreeConfig,
 };
 use crate::config::ConfigError;
 use crate::config::section::{choice, section};
@@ -30,6 +30,8 @@ section! {
         entries clis: CliConfig = "my-agent",
         /// branches and a CLI to start together: git paw start --preset backend
         entries presets: Preset = "backend",
+        /// another machine, for git paw host; only in your own configuration
+        entries hosts: HostConfig = "big",
         /// location and format of specs
         maybe specs: SpecsConfig,
         /// log files of pane output

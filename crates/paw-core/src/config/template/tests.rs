@@ -142,6 +142,9 @@ fn the_default_file_is_aligned_and_commented() {
     # branches = ["feat/api", "feat/db"]  # branches to start
     # cli = "claude"                      # CLI for all of them
 
+    # [hosts.big]             # another machine, for git paw host; only in your own configuration
+    # ssh = "me@big.example"  # ssh destination: [USER@]HOST, an alias of your ssh configuration, or ssh://USER@HOST:PORT
+
     # [specs]            # location and format of specs
     # type = "openspec"  # openspec, markdown, speckit or superpowers
     # dir = "specs"      # directory of the specs; without it, they are found where the tools of each type put them
@@ -158,9 +161,6 @@ fn the_default_file_is_aligned_and_commented() {
     # [dashboard.broker_log]  # the message panel
     # max_messages = 500      # messages kept for scrolling
     # default_visible = true  # show it at start
-    # height_lines = 20       # maximum height below the other panels
-
-    # [layout]                   # how panes look
     "##);
 }
 

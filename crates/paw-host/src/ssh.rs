@@ -1,0 +1,174 @@
+//! Programs on other machines, run by the user's `ssh`. It never asks: a host that needs a password or has an unknown key is an
+//! error with a hint.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use paw_core::text;
+use paw_core::{Diagnostic, ErrorCode, ErrorReport};
+
+use crate::process::{Command, Exit, Output, ProcessError};
+
+/// ssh exits with this code if it fails itself.
+const SSH_FAILED: i32 = 255;
+const CONNECT_SECONDS: u32 = 10;
+
+/// A destination as ssh takes it: `user@host`, an alias, or `ssh://user@host:port`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SshTarget(String);
+
+impl SshTarget {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SshTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for SshTarget {
+    type Err = SshError;
+
+    /// ssh's own configuration can put the destination into shell commands, so only plain characters are allowed.
+    fn from_str(text: &str) -> Result<Self, SshError> {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-@:/[]%".contains(c);
+        let host = text.strip_prefix("ssh://").unwrap_or(text);
+        let is_valid = !host.is_empty() && !host.starts_with(['-', '@', '/']) && text.chars().all(is_plain);
+        let has_path = host.contains('/') || host.contains("@-");
+        if is_valid && !has_path { Ok(Self(text.to_owned())) } else { Err(SshError::Target(text.to_owned())) }
+    }
+}
+
+/// A program on another machine could not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum SshError {
+    #[error("'{0}' is not an ssh destination")]
+    Target(String),
+    #[error("the host key of {0} has changed")]
+    HostKeyChanged(SshTarget),
+    #[error("the host key of {0} is not known")]
+    UnknownHostKey(SshTarget),
+    #[error("{0} refuses this user or key")]
+    Denied(SshTarget),
+    #[error("cannot reach {target}: {reason}")]
+    Unreachable { target: SshTarget, reason: String },
+    #[error("{target} did not answer within {}s", limit.as_secs())]
+    TimedOut { target: SshTarget, limit: Duration },
+    #[error("a command on {target} failed: {reason}")]
+    Failed { target: SshTarget, reason: String },
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+}
+
+impl Diagnostic for SshError {
+    fn report(&self) -> ErrorReport {
+        let report = |code| ErrorReport::new(code, self);
+        match self {
+            Self::Target(_) => report(ErrorCode::InvalidArgument)
+                .hint("use USER@HOST, an alias of your ssh configuration, or ssh://USER@HOST:PORT"),
+            Self::HostKeyChanged(target) => report(ErrorCode::FailedPrecondition).hint(format!(
+                "if the machine was set up again, remove the old key with ssh-keygen -R, then check the new one with 'ssh {target}'; \
+                 otherwise another machine answers in its place"
+            )),
+            Self::UnknownHostKey(target) => report(ErrorCode::FailedPrecondition)
+                .hint(format!("run 'ssh {target}' once and compare the fingerprint")),
+            Self::Denied(target) => report(ErrorCode::FailedPrecondition).hint(format!(
+                "check the user name; 'ssh -o BatchMode=yes {target} true' must work without a password"
+            )),
+            Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Failed { .. } => {
+                report(ErrorCode::FailedPrecondition)
+            }
+            Self::Process(error) => error.report(),
+        }
+    }
+}
+
+impl SshTarget {
+    /// Runs a shell command there, with `input` as its standard input. A command that fails is an error with its last line.
+    pub fn run(&self, command: &str, input: Vec<u8>, limit: Duration) -> Result<Vec<u8>, SshError> {
+        let ssh = Command::new("ssh")
+            .args(["-T", "-a", "-x", "-o", "BatchMode=yes", "-o", "ClearAllForwardings=yes", "-o"])
+            .arg(format!("ConnectTimeout={CONNECT_SECONDS}"))
+            .args(["--", self.as_str(), command])
+            .input(input)
+            .time_limit(limit);
+        let Output { exit, stdout, stderr } = ssh.capture()?;
+        match exit {
+            Exit::Code(0) => Ok(stdout),
+            Exit::TimedOut { limit } => Err(SshError::TimedOut { target: self.clone(), limit }),
+            Exit::Code(SSH_FAILED) => Err(self.explain(&stderr)),
+            exit => {
+                let reason = last_line(&stderr).unwrap_or_else(|| exit.to_string());
+                Err(SshError::Failed { target: self.clone(), reason })
+            }
+        }
+    }
+
+    /// What ssh's own message means.
+    fn explain(&self, stderr: &[u8]) -> SshError {
+        let text = String::from_utf8_lossy(stderr);
+        let target = self.clone();
+        if text.contains("REMOTE HOST IDENTIFICATION HAS CHANGED") {
+            SshError::HostKeyChanged(target)
+        } else if text.contains("Host key verification failed") {
+            SshError::UnknownHostKey(target)
+        } else if text.contains("Permission denied") || text.contains("Too many authentication failures") {
+            SshError::Denied(target)
+        } else {
+            let reason = last_line(stderr).unwrap_or_else(|| "ssh failed without a message".to_owned());
+            SshError::Unreachable { target, reason }
+        }
+    }
+}
+
+fn last_line(stderr: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(stderr);
+    let line = text.lines().rev().find(|line| !line.trim().is_empty())?;
+    Some(text::output_line(line.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn destinations_are_plain_words_that_ssh_cannot_take_for_options_or_commands() {
+        for text in ["big", "me@big.example", "ssh://me@big:2222", "ssh://me@[::1]:22", "fe80::1%eth0"] {
+            assert_eq!(text.parse::<SshTarget>().unwrap().as_str(), text);
+        }
+        for text in [
+            "",
+            "-oProxyCommand=x",
+            "ssh://",
+            "ssh://-x",
+            "a b",
+            "a;b",
+            "$(x)",
+            "a`b`",
+            "me@-x",
+            "a/b",
+            "@x",
+            "a\nb",
+        ] {
+            assert!(text.parse::<SshTarget>().is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn messages_of_ssh_have_a_meaning() {
+        let target: SshTarget = "big".parse().unwrap();
+        let meaning = |stderr: &str| target.explain(stderr.as_bytes()).to_string();
+        let changed =
+            "@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!  @\nHost key verification failed.\n";
+        assert_eq!(meaning(changed), "the host key of big has changed");
+        assert_eq!(meaning("Host key verification failed.\n"), "the host key of big is not known");
+        assert_eq!(meaning("me@big: Permission denied (publickey).\n"), "big refuses this user or key");
+        let lost = "ssh: connect to host big port 22: Connection refused\r\n";
+        assert_eq!(meaning(lost), "cannot reach big: ssh: connect to host big port 22: Connection refused");
+        assert_eq!(meaning(""), "cannot reach big: ssh failed without a message");
+    }
+}
