@@ -98,6 +98,7 @@ def deny_by_command(lab):
 def narrow(lab):
     """In a session of its own: five agents share a window of 200 columns."""
     lab.program("idler", "exec sleep 3600\n")
+    lab.paw("add-cli", "idler", "idler")
     others = (f"feat/idle-{number}=idler" for number in range(4))
     lab.model.learn(r"\bjob-wake\b", say("job-wake is done"))
     lab.paw("start", "--branches", ",".join((f"{BRANCH}={lab.cli.name}", *others)), "--prompt", "Please do job-wake.")

@@ -1,12 +1,16 @@
 //! Gemini.
 
 use std::ffi::OsString;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
 
+use paw_host::files;
 use paw_host::process::Command;
 use serde_json::Value;
 
 use crate::cli::Cli;
 use crate::headless::{self, Headless, OutputReader, Turn, TurnEvent, TurnFacts, Unattended};
+use crate::hooks::transcript::{FoundTranscript, TranscriptUsage};
 use crate::launch::ApprovalFlags;
 use crate::resume::ResumeArguments;
 use crate::screen::rules::{
@@ -27,10 +31,30 @@ pub(super) const CLI: Cli = Cli {
         reader: || Box::new(Reader::default()),
         unattended: Some(Unattended { preference: 2, restrict }),
     },
+    transcript: Some(FoundTranscript { find: find_transcript, usage }),
     screen: Some(&SCREEN),
     settings: &[".gemini"],
     ..Cli::known("gemini", "Gemini")
 };
+
+/// gemini keeps a directory of conversations for each project, by a name that is in a list.
+fn find_transcript(home: &Path, worktree: &Path) -> Option<PathBuf> {
+    let own = home.join(".gemini");
+    let list: Value = serde_json::from_str(&files::load_text(&own.join("projects.json")).ok()??).ok()?;
+    let name = list["projects"][worktree.to_str()?].as_str()?;
+    let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_));
+    let chats = own.join("tmp").join(name).join("chats");
+    let chats = fs::read_dir(Some(chats).filter(|_| Path::new(name).components().all(is_plain))?).ok()?;
+    let written = |file: &fs::DirEntry| file.metadata().and_then(|about| about.modified()).ok();
+    let newest = chats.flatten().filter(|file| file.path().extension().is_some_and(|kind| kind == "jsonl"));
+    newest.max_by_key(written).map(|file| file.path())
+}
+
+/// The tokens of one answer include the conversation so far.
+fn usage(line: &Value) -> Option<TranscriptUsage> {
+    let context = line["tokens"]["total"].as_u64().filter(|_| line["type"] == "gemini")?;
+    Some(TranscriptUsage { context_tokens: Some(context), ..TranscriptUsage::default() })
+}
 
 fn turn_arguments(turn: Turn<'_>) -> Vec<OsString> {
     let mut arguments = headless::words(["-o", "stream-json"]);
@@ -166,3 +190,33 @@ const SCREEN: ScreenRules = ScreenRules {
     endings: &[],
     sidebar: None,
 };
+
+#[cfg(test)]
+mod tests {
+    use paw_host::files::{Access, write_atomic};
+
+    use super::*;
+
+    #[test]
+    fn tokens_come_from_the_newest_conversation_of_the_worktree() {
+        let home = tempfile::tempdir().unwrap();
+        let write = |file: &str, text: &str| {
+            write_atomic(&home.path().join(".gemini").join(file), text.as_bytes(), Access::Usual).unwrap();
+        };
+        let load = |worktree: &str| {
+            let transcript = CLI.transcript.unwrap();
+            transcript.load_usage(home.path(), Path::new(worktree)).and_then(|usage| usage.context_tokens)
+        };
+        assert_eq!(load("/app"), None);
+        write("projects.json", r#"{"projects": {"/app": "app-1", "/evil": "../../elsewhere"}}"#);
+        assert_eq!((load("/app"), load("/other")), (None, None));
+        let answer =
+            r#"{"id":"1","type":"gemini","content":"ok","tokens":{"input":1000,"output":20,"total":1020}}"#;
+        let chat = format!("{{\"sessionId\":\"s\"}}\n{answer}\n{{\"$set\":{{\"tokens\":1}}}}\n");
+        write("tmp/app-1/chats/session-1.jsonl", &chat);
+        write("tmp/app-1/chats/notes.txt", "tokens");
+        assert_eq!(load("/app"), Some(1020));
+        write_atomic(&home.path().join("elsewhere/chats/s.jsonl"), chat.as_bytes(), Access::Usual).unwrap();
+        assert_eq!(load("/evil"), None, "only below its own directory");
+    }
+}

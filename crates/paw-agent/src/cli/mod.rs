@@ -14,6 +14,7 @@ mod opencode;
 
 use crate::headless::{self, Headless, PLAIN};
 use crate::hooks::Hooks;
+use crate::hooks::transcript::FoundTranscript;
 use crate::launch::ApprovalFlags;
 use crate::resume::ResumeArguments;
 use crate::screen::ScreenRules;
@@ -39,6 +40,8 @@ pub struct Cli {
     pub headless: Headless,
     /// How it reports what it does, if git paw knows.
     pub hooks: Option<&'static Hooks>,
+    /// How its transcripts are found without hooks, and what they say about tokens.
+    pub transcript: Option<FoundTranscript>,
     /// How its screen is read. Without rules, generic patterns apply.
     pub screen: Option<&'static ScreenRules>,
     /// Names of its settings in a repository, which decide what it may do. `*` matches any text.
@@ -117,6 +120,7 @@ impl Cli {
             resume: None,
             headless: PLAIN,
             hooks: None,
+            transcript: None,
             screen: None,
             settings: &[],
         }

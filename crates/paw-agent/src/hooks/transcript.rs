@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -37,6 +37,22 @@ pub struct TranscriptUsage {
 pub fn load_usage(cli: &Cli, transcript: &Path) -> Option<TranscriptUsage> {
     let count = cli.hooks?.usage?;
     find_usage(count, &load_tail(transcript)?)
+}
+
+/// The transcripts of a CLI without hooks.
+#[derive(Debug, Clone, Copy)]
+pub struct FoundTranscript {
+    /// The transcript of the newest conversation in a worktree, in a home directory.
+    pub find: fn(home: &Path, worktree: &Path) -> Option<PathBuf>,
+    /// What the conversation has used, from a line of its transcript.
+    pub usage: fn(&Value) -> Option<TranscriptUsage>,
+}
+
+impl FoundTranscript {
+    /// The tokens of the newest conversation in a worktree.
+    pub fn load_usage(&self, home: &Path, worktree: &Path) -> Option<TranscriptUsage> {
+        find_usage(self.usage, &load_tail(&(self.find)(home, worktree)?)?)
+    }
 }
 
 /// The newest token count in the lines of a transcript. The first line may be incomplete.

@@ -106,6 +106,9 @@ impl MonitoredAgent {
     /// The agent's state, and a status message if it changed.
     pub(super) fn status_change(&mut self, id: &AgentId, now: Timestamp) -> (ObservedState, Vec<Message>) {
         let (known, changed) = self.tracker.conclude(now);
+        if changed {
+            self.find_tokens();
+        }
         self.known = Some(known.clone());
         let status = || messages::status(id, self.tracker.cli(), &known, self.usage.as_ref());
         let message = changed.then(status).into_iter().collect();
@@ -156,6 +159,14 @@ impl MonitoredAgent {
             total_tokens: usage.total_tokens.or(before.total_tokens),
             cost_usd_micros: (cost > 0).then_some(cost),
         });
+    }
+
+    /// Counts the tokens of a CLI without hooks.
+    fn find_tokens(&mut self) {
+        let transcript = cli::descriptor(self.tracker.cli()).transcript;
+        let home = std::env::home_dir();
+        let found = transcript.zip(home).and_then(|(found, home)| found.load_usage(&home, &self.worktree));
+        self.usage = found.or(self.usage);
     }
 
     /// Counts the tokens of the conversation, once for all new notes.
