@@ -264,8 +264,9 @@ def judge(lab, supervisor):
         text = lab.on_main(f"tasks/{name}.txt")
         expect(text is not None and text.strip() == f"{name} is done", f"main has {text!r} for {name}")
     expect("taken by b and c" in lab.on_main("shared.txt"), "main does not have both changes of shared.txt")
-    proof = lab.ask("proof", "show", "main")
+    proof = lab.ask("proof", "show", "main")["record"]
     expect(proof["result"] == "verified" and proof["commit"] == lab.git("rev-parse", "main").strip(), f"main is {proof['result']}")
+    lab.paw("proof", "check", "main")
     expect(lab.needs() == EXPECTED_NEEDS, f"a person was called for {lab.needs()}")
     to_person = [one for one in lab.trail() if one.get("agent_id") == "operator" and one["type"] in ("agent.feedback", "agent.question")]
     expect(not to_person, f"messages to the person: {to_person}")
@@ -279,11 +280,13 @@ def report(lab):
     sums = {name: sum(one[name] for one in told["agents"].values()) for name in told["agents"]["feat-a"]}
     for name, least, most in (
         ("verified", 12, 99), ("gates_failed", 1, 1), ("merged", 12, 12), ("not_merged", 1, 1), ("questions", 2, 2),
-        ("conflicts", 1, 99), ("rate_limits", 1, 9), ("exits", 1, 1), ("approved", 12, 999),
+        ("conflicts", 2, 9), ("rate_limits", 1, 9), ("exits", 1, 1), ("approved", 12, 999),
     ):  # fmt: skip
         expect(least <= sums[name] <= most, f"the report counts {sums[name]} for '{name}'")
     decided = [(one["agent"], one["kind"], one["text"]) for one in told["decisions"]]
     expect(decided == [("feat-a", "approved", "rm -r build")], f"the report says that the person decided {decided}")
+    # The session's process writes them now and then, and when it ends.
+    lab.paw("pause")
     learned = (lab.repo / ".git-paw/session-learnings.md").read_text()
     for words in ("shared.txt", "build has to be removed by hand"):
         expect(words in learned, f"the learnings do not mention {words}:\n{learned}")

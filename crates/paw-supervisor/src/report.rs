@@ -62,8 +62,9 @@ impl SessionReport {
             Message::Feedback(feedback) => {
                 let facts = &feedback.extra.payload;
                 let agent = &feedback.agent_id;
-                if facts.contains_key(PAYLOAD_FIELD) {
-                    self.of(agent).conflicts += 1;
+                if let Some(conflict) = facts.get(PAYLOAD_FIELD) {
+                    // Not the news that it is over.
+                    self.of(agent).conflicts += usize::from(conflict["level"] != "cleared");
                 } else if facts.contains_key("commit") {
                     self.of(agent).gates_failed += 1;
                 }
@@ -170,6 +171,8 @@ mod tests {
             "feat-a",
             json!({"from": supervisor, "errors": errors, PAYLOAD_FIELD: {}}),
         );
+        let over = json!({"from": supervisor, "errors": errors, PAYLOAD_FIELD: {"level": "cleared"}});
+        hear(supervisor, "agent.feedback", "feat-a", over);
         hear(supervisor, "agent.verified", "feat-b", json!({"verified_by": supervisor}));
         for phase in ["exited", "working", "rate_limited"] {
             let seen = json!({"status": "idle", "phase": phase, "source": "tower"});

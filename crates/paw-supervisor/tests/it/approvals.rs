@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use paw_core::config::{ApprovalLevel, AutoApproveConfig, DevAllowlistConfig, Stack, SupervisorConfig};
-use paw_supervisor::approval::{ApprovalRules, CommandContext, judge, judge_edit};
+use paw_supervisor::approval::{ApprovalRules, CommandContext, judge, judge_edit, judge_supervisor};
 use proptest::prelude::*;
 
 use crate::corpus::{EVERYDAY, HOSTILE, Line};
@@ -131,6 +131,20 @@ fn at_most_one_in_twenty_everyday_commands_is_asked_about() {
     }
     assert!(asked.len() * 20 <= EVERYDAY.len(), "{}", asked.len());
     assert!(EVERYDAY.len() >= 400, "{}", EVERYDAY.len());
+}
+
+#[test]
+fn every_command_of_the_skills_is_approved() {
+    let tree = Tree::new();
+    let commands =
+        |skill: &'static str| skill.lines().map(str::trim).filter(|line| line.starts_with("git paw "));
+    let coordination = include_str!("../../../paw-session/src/skills/coordination.md");
+    let asked: Vec<_> = commands(coordination).filter(|command| !tree.allows(command)).collect();
+    assert!(asked.is_empty() && commands(coordination).count() > 8, "{asked:?}");
+    let supervisor = include_str!("../../../paw-session/src/skills/supervisor.md");
+    let is_asked = |command: &&str| !judge_supervisor(command, &RULES, true, &tree.place).is_allow();
+    let asked: Vec<_> = commands(supervisor).filter(is_asked).collect();
+    assert!(asked.is_empty() && commands(supervisor).count() > 8, "{asked:?}");
 }
 
 #[test]
