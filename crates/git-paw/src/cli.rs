@@ -52,6 +52,7 @@ use crate::command::{
     trust::TrustArgs,
     undo::UndoArgs,
     verify::VerifyArgs,
+    web::WebArgs,
     worktree::WorktreeArgs,
 };
 
@@ -66,6 +67,7 @@ Quick start:
   git paw add BRANCH        add an agent; --prompt gives it a task
   git paw merge             merge the branches that pass your tests
   git paw status            show the session
+  git paw web               show the session in a browser
   git paw pause             detach; the CLIs keep running
   git paw stop              stop the CLIs; keep the worktrees
   git paw purge             remove the session and its worktrees; unsaved work is kept
@@ -131,6 +133,7 @@ pub(crate) enum Command {
     Sweep(SweepArgs),
     Serve(ServeArgs),
     Dashboard(DashboardArgs),
+    Web(WebArgs),
     /// Show the dashboard in a session's pane
     #[command(name = "__dashboard", hide = true)]
     SessionDashboard,
@@ -200,6 +203,7 @@ impl Cli {
             Some(Command::Inbox(args)) => args.json,
             Some(Command::Tell(args)) => args.json,
             Some(Command::Sweep(args)) => args.json,
+            Some(Command::Web(args)) => args.json,
             Some(Command::SessionProcess(args)) => !args.ensure,
             Some(
                 Command::Attach(_)

@@ -7,6 +7,7 @@ use clap::Args;
 use paw_broker::http::RunEvent;
 use paw_core::{AgentId, PawError, text};
 use paw_supervisor::pane_request::{PaneRequest, RequestedRun};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::context::Context;
@@ -70,8 +71,8 @@ impl Context {
         printed.map(|()| ExitCode::from(code))
     }
 
-    /// Has the session's process run it. Returns the document that it prints.
-    pub(crate) fn answer_request(&self, request: &PaneRequest) -> Result<Value, PawError> {
+    /// Has the session's process do it. Returns the document that it answers.
+    pub(crate) fn answer_request(&self, request: &impl Serialize) -> Result<Value, PawError> {
         let (mut document, mut said) = (String::new(), String::new());
         self.follow_request(request, |event| match event {
             RunEvent::Out(line) => document.push_str(line),
@@ -85,7 +86,11 @@ impl Context {
         Err(hints.fold(PawError::SessionError(message.to_owned()), PawError::hint))
     }
 
-    fn follow_request(&self, request: &PaneRequest, on_event: impl FnMut(&RunEvent)) -> Result<u8, PawError> {
+    fn follow_request(
+        &self,
+        request: &impl Serialize,
+        on_event: impl FnMut(&RunEvent),
+    ) -> Result<u8, PawError> {
         let body = serde_json::to_string(request)
             .map_err(|error| PawError::internal(format!("cannot write the request: {error}")))?;
         Ok(self.broker_client()?.run(&body, on_event)?)

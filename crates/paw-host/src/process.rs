@@ -97,6 +97,8 @@ enum Input {
     #[default]
     Nothing,
     Bytes(Vec<u8>),
+    /// A pipe that stays open; see [`RunningCommand::take_stdin`].
+    Open,
 }
 
 /// Which of our environment variables a program inherits.
@@ -179,6 +181,13 @@ impl Command {
     #[must_use]
     pub fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.input = Input::Bytes(bytes.into());
+        self
+    }
+
+    /// Keeps standard input open, for [`Command::start`].
+    #[must_use]
+    pub fn open_input(mut self) -> Self {
+        self.input = Input::Open;
         self
     }
 

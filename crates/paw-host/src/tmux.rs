@@ -4,6 +4,7 @@
 //! standard input, which has no length limit and is invisible to `ps`. Targets are exact.
 
 mod batch;
+mod control;
 mod paste;
 mod server;
 mod version;
@@ -17,6 +18,7 @@ use std::time::Duration;
 use paw_core::{Diagnostic, ErrorCode, ErrorReport, PawError, SessionName};
 
 pub use batch::Batch;
+pub use control::{ControlClient, ControlEvent, ControlParser, ControlSender};
 pub use paste::PasteMode;
 pub use server::{ServerPane, panes_of_server};
 pub use version::{MINIMUM_VERSION, TmuxVersion};
@@ -39,6 +41,8 @@ pub enum TmuxError {
     Failed { command: String, exit: Exit, stderr: String },
     #[error("cannot parse the output of tmux: {0}")]
     Unexpected(String),
+    #[error("the connection to tmux was lost")]
+    ConnectionLost,
     #[error(transparent)]
     Process(ProcessError),
 }
@@ -56,9 +60,11 @@ impl Diagnostic for TmuxError {
     fn report(&self) -> ErrorReport {
         match self {
             Self::NotInstalled => PawError::TmuxNotInstalled.report(),
-            Self::NoSession(_) | Self::Failed { .. } | Self::Unexpected(_) | Self::Process(_) => {
-                ErrorReport::new(ErrorCode::Internal, self)
-            }
+            Self::NoSession(_)
+            | Self::Failed { .. }
+            | Self::Unexpected(_)
+            | Self::ConnectionLost
+            | Self::Process(_) => ErrorReport::new(ErrorCode::Internal, self),
         }
     }
 }

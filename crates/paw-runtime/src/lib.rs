@@ -1,4 +1,4 @@
-//! The long-running process of a session: broker, watcher, conflict detection, learnings and monitor. They are composed
+//! The long-running process of a session: broker, watcher, conflict detection, learnings, monitor and page. They are composed
 //! here and nowhere else. It draws nothing; dashboards are its clients.
 //!
 //! - [`session`]: the process, its start and its shutdown
@@ -9,7 +9,7 @@
 //! - `conflicts`: the worktree watcher and conflict detection
 //! - `questions`: repeats unanswered questions
 //! - `repository`: notices that the repository is gone
-//! - `requests`: runs gates and merges that agents request
+//! - `requests`: runs gates and merges that agents and the page request
 
 mod attention;
 pub mod brokerless;

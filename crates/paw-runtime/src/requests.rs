@@ -1,4 +1,5 @@
-//! Runs the gates and merges that agents request, each in a process of its own: a child of this process, not of a pane.
+//! Runs the gates and merges that agents and the page request, each in a process of its own: a child of this process, not of a
+//! pane. Requests about the page are answered here, too.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -10,9 +11,10 @@ use std::thread::{self, JoinHandle};
 use paw_broker::http::{RunEvent, RunRequest};
 use paw_broker::identity::Caller;
 use paw_core::error::EXIT_FAILURE;
-use paw_core::{AgentId, PawError};
+use paw_core::{AgentId, Diagnostic as _, PawError};
 use paw_host::process::{Command, Exit, RunningCommand, Stopper, Stream, own_program};
 use paw_supervisor::pane_request::PaneRequest;
+use paw_web::{Page, PageRequest};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 /// Runs at the same time, of all agents and of one; further ones wait.
@@ -28,6 +30,7 @@ pub(super) struct RequestedRuns {
     root: PathBuf,
     active: Arc<Mutex<BTreeMap<u64, ActiveRun>>>,
     next: Arc<AtomicU64>,
+    all_places: Arc<Semaphore>,
     /// The places of each requester, so that one agent does not keep the others waiting.
     places: Arc<Mutex<BTreeMap<AgentId, Arc<Semaphore>>>>,
 }
@@ -39,22 +42,26 @@ impl RequestedRuns {
             root: root.to_path_buf(),
             active: Arc::default(),
             next: Arc::default(),
+            all_places: Arc::new(Semaphore::new(MOST)),
             places: Arc::default(),
         }
     }
 
-    /// Serves requests until no more can arrive.
-    pub(super) async fn serve(self, mut requests: mpsc::Receiver<RunRequest>) {
-        let places = Arc::new(Semaphore::new(MOST));
+    /// Serves requests until no more can arrive. Those about the page are answered if the session has one.
+    pub(super) async fn serve(self, mut requests: mpsc::Receiver<RunRequest>, page: Option<Arc<Page>>) {
         while let Some(request) = requests.recv().await {
-            tokio::spawn(self.clone().serve_one(request, Arc::clone(&places)));
+            tokio::spawn(self.clone().serve_one(request, page.clone()));
         }
     }
 
-    async fn serve_one(self, request: RunRequest, places: Arc<Semaphore>) {
+    async fn serve_one(self, request: RunRequest, page: Option<Arc<Page>>) {
+        if let Ok(wanted) = serde_json::from_slice::<PageRequest>(&request.body) {
+            return answer_about_page(wanted, &request, page.as_deref()).await;
+        }
         let own = self.places_of(&requester_of(&request.caller));
+        let all = Arc::clone(&self.all_places);
         let _places = tokio::select! {
-            places = async { (own.acquire_owned().await, places.acquire_owned().await) } => places,
+            places = async { (own.acquire_owned().await, all.acquire_owned().await) } => places,
             () = request.events.closed() => return,
         };
         let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -115,6 +122,24 @@ impl RequestedRuns {
     fn active(&self) -> MutexGuard<'_, BTreeMap<u64, ActiveRun>> {
         self.active.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Sends the answer, or the error, as one document.
+async fn answer_about_page(wanted: PageRequest, request: &RunRequest, page: Option<&Page>) {
+    let answered = match page {
+        _ if !PageRequest::is_allowed(&request.caller) => {
+            let refused = "only the user may open the page, with the token of the user";
+            Err(PawError::SessionError(refused.to_owned()).report())
+        }
+        None => Err(PawError::SessionError("there is no session to show".to_owned()).report()),
+        Some(page) => page.answer(wanted.page).await.map_err(|error| error.report()),
+    };
+    let (document, code) = match answered {
+        Ok(document) => (document, 0),
+        Err(report) => (report.document(), EXIT_FAILURE),
+    };
+    let _ = request.events.send(RunEvent::Out(document.to_string())).await;
+    let _ = request.events.send(RunEvent::Exit(code)).await;
 }
 
 fn requester_of(caller: &Caller) -> AgentId {

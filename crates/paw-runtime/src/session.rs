@@ -17,14 +17,18 @@ use paw_host::git::Repo;
 use paw_host::signals::ShutdownSignals;
 use paw_session::Receipts;
 use paw_supervisor::unanswered_questions::UnansweredQuestions;
+use paw_web::{Page, PageSettings};
 use tokio::runtime::Handle;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use crate::attention::AttentionEvent;
 use crate::pane_services::PaneServices;
 use crate::requests::RequestedRuns;
 use crate::{conflicts, questions, repository};
+
+/// Runs of the page that wait.
+const PAGE_RUNS: usize = 16;
 
 /// What a session's process needs to start.
 #[derive(Debug, Clone)]
@@ -44,6 +48,7 @@ pub struct SessionProcess {
     watched: usize,
     conflicts: Arc<ConflictMonitor>,
     panes: Option<PaneServices>,
+    page: Option<Arc<Page>>,
     runs: RequestedRuns,
     tasks: Vec<JoinHandle<()>>,
     learning: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
@@ -100,8 +105,20 @@ impl SessionProcess {
             }));
         }
         let runs = RequestedRuns::new(&repo.root);
+        // A broker that was started by hand has no session to show.
+        let page = receipt.as_ref().map(|_| {
+            let (starter, requests) = mpsc::channel(PAGE_RUNS);
+            tasks.push(broker.runtime().spawn(runs.clone().serve(requests, None)));
+            Arc::new(Page::new(PageSettings {
+                repo: repo.clone(),
+                dirs: dirs.clone(),
+                receipts: receipts.clone(),
+                bus: Arc::clone(&bus),
+                runs: starter,
+            }))
+        });
         if let Some(requests) = broker.take_runs() {
-            tasks.push(broker.runtime().spawn(runs.clone().serve(requests)));
+            tasks.push(broker.runtime().spawn(runs.clone().serve(requests, page.clone())));
         }
         let supervisor = config.supervisor.clone().unwrap_or_default();
         if let Some(open) = UnansweredQuestions::with_window(supervisor.blocked_on_supervisor_window_seconds)
@@ -116,7 +133,10 @@ impl SessionProcess {
         if let Some(events) = panes.as_ref().and_then(PaneServices::events) {
             tasks.push(broker.runtime().spawn(report_messages(Arc::clone(&bus), events)));
         }
-        Ok(Self { broker, repo, watched, conflicts, panes, runs, tasks, learning, ended })
+        if let Some(page) = page.clone() {
+            tasks.push(broker.runtime().spawn(async move { page.resume().await }));
+        }
+        Ok(Self { broker, repo, watched, conflicts, panes, page, runs, tasks, learning, ended })
     }
 
     pub fn runtime(&self) -> Handle {
@@ -154,6 +174,9 @@ impl SessionProcess {
     pub fn stop(self) {
         for task in self.tasks {
             task.abort();
+        }
+        if let Some(page) = self.page {
+            self.broker.runtime().clone().block_on(page.close());
         }
         let runs = self.runs.stop();
         drop(self.panes);

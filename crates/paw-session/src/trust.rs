@@ -73,11 +73,10 @@ pub fn resolve_trusted(
     Ok(TrustedConfig { config: kept.without(is_user_only).resolve()?, unapproved, forbidden })
 }
 
-/// Whether only the user's configuration may set this key, because it opens the broker to others, names other machines, moves
-/// the logs, or runs a command whenever something happens.
+/// Whether only the user's configuration may set this key, because it opens the broker or the page to others, names other
+/// machines, moves the logs, or runs a command whenever something happens.
 pub fn is_user_only(item: &TrustItem) -> bool {
-    item.key.starts_with("broker.")
-        || item.key.starts_with("hosts.")
+    ["broker.", "hosts.", "web."].iter().any(|section| item.key.starts_with(section))
         || ["logging.log_dir", "notify.command"].contains(&item.key.as_str())
 }
 

@@ -43,7 +43,9 @@ impl<'a> WidePane<'a> {
         let Some(lock) = take_lock(common_dir) else { return Ok(None) };
         let facts = display(tmux, pane, "#{pane_width} #{session_id}")?;
         let Some((width, session)) = facts.split_once(' ') else { return Ok(None) };
-        let clients = tmux.run(&TmuxCommand::new("list-clients").args(["-F", "#{pane_id}"]))?;
+        // A program that follows the session in control mode shows its active pane to no one.
+        let seen = ["-F", "#{?client_control_mode,,#{pane_id}}"];
+        let clients = tmux.run(&TmuxCommand::new("list-clients").args(seen))?;
         if width.parse::<u32>().is_ok_and(|width| width >= WIDE) || clients.lines().any(|seen| seen == pane) {
             return Ok(None);
         }

@@ -49,6 +49,7 @@ pub(crate) mod tell;
 pub(crate) mod trust;
 pub(crate) mod undo;
 pub(crate) mod verify;
+pub(crate) mod web;
 pub(crate) mod worktree;
 
 use std::process::ExitCode;
@@ -100,6 +101,7 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCod
         Command::Sweep(args) => sweep::run(&args, context)?,
         Command::Serve(_) => serve::run(context)?,
         Command::Dashboard(_) => dashboard::run(context)?,
+        Command::Web(args) => web::run(&args, context)?,
         Command::SessionDashboard => dashboard::run_in_session(context)?,
         Command::SessionProcess(args) => session_process::run(&args, context)?,
         Command::CommitSignal(args) => commit_signal::run(&args, context)?,

@@ -5,14 +5,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Bottom to top. A crate may use crates in the rows below its own, not those in the same row.
-const ROWS: [&[&str]; 8] = [
+const ROWS: [&[&str]; 9] = [
     &["paw-core"],
     &["paw-host"],
     &["paw-agent", "paw-broker", "paw-worktree"],
     &["paw-view"],
     &["paw-cluster", "paw-daemon", "paw-screen", "paw-session"],
     &["paw-supervisor"],
-    &["paw-autopilot", "paw-runtime"],
+    &["paw-autopilot", "paw-web"],
+    &["paw-runtime"],
     &["git-paw"],
 ];
 

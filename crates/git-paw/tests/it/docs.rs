@@ -50,6 +50,7 @@ mod every_command_works_in {
     commands_work! {
         the_readme: "README.md",
         agents: "docs/agents.md",
+        browser: "docs/browser.md",
         clis: "docs/clis.md",
         configuration: "docs/configuration.md",
         first_steps: "docs/first-steps.md",

@@ -55,4 +55,5 @@ mod tasks_from_spec;
 mod trust;
 mod unattended;
 mod verify;
+mod web;
 mod worktree;

@@ -25,7 +25,7 @@ impl TrustItem {
 }
 
 impl Layer {
-    /// The keys of this layer that run programs, grant permissions, open the broker or write outside of the repository,
+    /// The keys of this layer that run programs, grant permissions, open the broker or the page, or write outside of the repository,
     /// sorted by key.
     ///
     /// Omits harmless values, such as an empty list or a loopback address. Includes every approval level except the
@@ -99,6 +99,8 @@ fn runs_or_loosens(path: &[&str], value: &Value) -> bool {
         ["supervisor", "agent_approval" | "approval"] => value.as_str() != Some(Approval::Manual.as_str()),
         ["supervisor" | "autopilot", key] => key.ends_with("_command"),
         ["broker", "auth"] => value.as_str() == Some(BrokerAuth::None.as_str()),
+        // A repository may only restrict the page.
+        ["web", key] => *key != "view_only" || value.as_bool() != Some(true),
         ["broker", "bind"] => !value.as_str().is_some_and(is_loopback),
         ["logging", "log_dir"] => !value.as_str().is_some_and(stays_inside),
         _ => false,

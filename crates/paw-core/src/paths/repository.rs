@@ -57,6 +57,21 @@ impl PawDir {
         self.0.join("messages-mentioned")
     }
 
+    /// Where the page of the session is served.
+    pub fn web_page(&self) -> PathBuf {
+        self.0.join("web.json")
+    }
+
+    /// Leads a browser to the page, so that the link does not show in the list of processes.
+    pub fn web_link(&self) -> PathBuf {
+        self.0.join("web-link.html")
+    }
+
+    /// Browsers that are logged in to the page.
+    pub fn web_logins(&self) -> PathBuf {
+        self.0.join("web-logins.json")
+    }
+
     /// The user's token.
     pub fn operator_token(&self) -> PathBuf {
         self.0.join("operator-token")

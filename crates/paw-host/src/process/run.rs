@@ -186,7 +186,7 @@ fn spawn(
         std_command.stdout(Stdio::piped()).stderr(Stdio::piped());
     }
     match (&command.input, terminal) {
-        (Input::Bytes(_), _) => std_command.stdin(Stdio::piped()),
+        (Input::Bytes(_) | Input::Open, _) => std_command.stdin(Stdio::piped()),
         (Input::Nothing, Terminal::Hidden) => std_command.stdin(Stdio::null()),
         (Input::Nothing, Terminal::Shared) => std_command.stdin(Stdio::inherit()),
     };
@@ -261,7 +261,8 @@ pub(super) fn exit_of(status: ExitStatus) -> Exit {
 }
 
 fn write_input(child: &mut Child, input: &Input) {
-    if let (Input::Bytes(bytes), Some(mut pipe)) = (input, child.stdin.take()) {
+    let Input::Bytes(bytes) = input else { return };
+    if let Some(mut pipe) = child.stdin.take() {
         let bytes = bytes.clone();
         // A program may exit without reading all of its input.
         thread::spawn(move || drop(pipe.write_all(&bytes)));

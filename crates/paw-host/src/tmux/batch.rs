@@ -24,13 +24,20 @@ impl Batch {
             if number > 0 {
                 script.extend_from_slice(b"; ");
             }
-            for word in command.words() {
-                quote(word.as_bytes(), &mut script);
-                script.push(b' ');
-            }
+            command.write_script(&mut script);
         }
         script.push(b'\n');
         script
+    }
+}
+
+impl TmuxCommand {
+    /// The command in tmux's configuration language.
+    pub(super) fn write_script(&self, script: &mut Vec<u8>) {
+        for word in self.words() {
+            quote(word.as_bytes(), script);
+            script.push(b' ');
+        }
     }
 }
 

@@ -74,11 +74,12 @@ fn parse_panes(listing: &str) -> BTreeMap<String, (String, String)> {
     listing.lines().filter_map(pane).collect()
 }
 
-/// The active panes of clients whose terminal has the focus.
+/// The active panes of clients whose terminal has the focus. A client in control mode has no terminal.
 fn parse_clients(listing: &str) -> Vec<String> {
     let client = |line: &str| {
         let (flags, pane) = line.split_once('\t')?;
-        flags.split(',').any(|flag| flag == "focused").then(|| pane.to_owned())
+        let has = |wanted: &str| flags.split(',').any(|flag| flag == wanted);
+        (has("focused") && !has("control-mode")).then(|| pane.to_owned())
     };
     listing.lines().filter_map(client).collect()
 }
@@ -143,6 +144,7 @@ mod tests {
     fn only_the_active_pane_of_a_focused_terminal_is_looked_at() {
         let listing = "attached,focused,UTF-8\t%3\nattached,UTF-8\t%4\nfocused\t%5\nunfocused\t%6\n";
         assert_eq!(parse_clients(listing), ["%3", "%5"]);
+        assert_eq!(parse_clients("attached,focused,control-mode\t%3\n"), [""; 0]);
         assert_eq!(parse_clients("nonsense\n"), [""; 0]);
     }
 

@@ -34,6 +34,7 @@ pub(super) const ALL: &[Topic] = &[
         &["start", "attach", "next", "diff", "status", "add", "remove", "pause", "stop", "purge", "replay"]
     ),
     chapter!("agents", "The dashboard: find who needs you, go there, decide", &["dashboard"]),
+    chapter!("browser", "The session in a browser, on a phone, too", &["web"]),
     chapter!("clis", "AI CLIs: features per CLI, and custom CLIs", &["list-clis", "add-cli", "remove-cli"]),
     chapter!(
         "worktrees",

@@ -8,6 +8,7 @@ mod clis;
 mod root;
 mod session;
 mod supervisor;
+mod web;
 
 pub use autopilot::{AutopilotConfig, ExecutorConfig};
 pub use broker::{BrokerAuth, BrokerConfig, Synchronous, WatcherConfig};
@@ -24,6 +25,7 @@ pub use supervisor::{
     ApprovalLevel, AutoApproveConfig, ConflictConfig, DevAllowlistConfig, LearningsConfig, LearningsPublish,
     Stack, SupervisorConfig, TellConfig, TellMode,
 };
+pub use web::WebConfig;
 
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AutopilotConfig, BrokerConfig, CliConfig, DashboardConfig, GovernanceConfig, HostConfig, LayoutConfig,
-    LoggingConfig, NotifyConfig, Preset, SpecsConfig, SupervisorConfig, WorktreeConfig,
+    LoggingConfig, NotifyConfig, Preset, SpecsConfig, SupervisorConfig, WebConfig, WorktreeConfig,
 };
 use crate::config::ConfigError;
 use crate::config::section::{choice, section};
@@ -46,6 +46,8 @@ section! {
         section tmux: TmuxConfig,
         /// messages between agents
         section broker: BrokerConfig,
+        /// the session in a browser, git paw web
+        section web: WebConfig,
         /// an agent that supervises the others
         maybe supervisor: SupervisorConfig,
         /// documents that work is checked against

@@ -70,7 +70,8 @@ fn init_appends_missing_top_level_sections() {
 fn init_never_modifies_existing_user_values() {
     let file = add("[broker]\nport = 9200\n");
     assert!(file.contains("[broker]\nport = 9200\n"));
-    assert_eq!(lines_with(&file, "port ="), 1);
+    assert_eq!(lines_with(&file, "port = 9200"), 1);
+    assert_eq!(lines_with(&file, "port = 9119"), 0);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, PipeWriter, Write as _};
 use std::ops::ControlFlow;
-use std::process::Child;
+use std::process::{Child, ChildStdin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -77,6 +77,11 @@ pub struct RunningCommand {
 impl RunningCommand {
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Its standard input, if the command was built with [`Command::open_input`]. It is closed when this is dropped.
+    pub fn take_stdin(&mut self) -> Option<ChildStdin> {
+        self.child.stdin.take()
     }
 
     pub fn stopper(&self) -> Stopper {

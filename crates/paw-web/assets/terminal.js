@@ -1,0 +1,141 @@
+// The live terminal of an agent, at its own size, scaled to fit. It takes input only after "take over".
+
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/preact.js";
+import { agentPath, get, login, post } from "./api.js";
+import { mayAct, now, state } from "./store.js";
+
+// Keys that a phone does not have.
+const KEYS = [["Esc", "\x1b"], ["Tab", "\t"], ["↑", "\x1b[A", "Up"], ["↓", "\x1b[B", "Down"], ["Enter", "\r"], ["Ctrl+C", "\x03"]];
+
+let library = null;
+
+// The terminal adds a style element, which needs the nonce of this page.
+function loadLibrary() {
+  library ??= (async () => {
+    const nonce = document.querySelector('meta[name="style-nonce"]').content;
+    const create = document.createElement.bind(document);
+    document.createElement = (name, ...rest) => {
+      const element = create(name, ...rest);
+      if (String(name).toLowerCase() === "style") element.setAttribute("nonce", nonce);
+      return element;
+    };
+    const sheet = create("link");
+    sheet.rel = "stylesheet";
+    sheet.href = "/vendor/xterm.css";
+    document.head.append(sheet);
+    return import("./vendor/xterm.js");
+  })();
+  return library;
+}
+
+// Scales the pane's own size to the width of the page, unless the person wants to scroll.
+function fit(frame) {
+  const screen = frame.querySelector(".xterm-screen");
+  if (!screen) return;
+  const room = frame.clientWidth - 2 * parseFloat(getComputedStyle(frame).paddingLeft);
+  const scale = frame.classList.contains("full") ? 1 : Math.min(1, room / screen.offsetWidth);
+  frame.firstElementChild.style.transform = `scale(${scale})`;
+  frame.style.height = `${screen.offsetHeight * scale + 14}px`;
+}
+
+// Shows the pane of an agent in `frame` until it is closed.
+class Connection {
+  constructor(agent, frame, onProblem) {
+    this.frame = frame;
+    this.onProblem = onProblem;
+    this.closed = false;
+    this.mayType = false;
+    this.onResize = () => fit(frame);
+    this.open(agent).catch((error) => this.closed || onProblem(error.message));
+  }
+
+  async open(agent) {
+    const [{ Terminal }, { ticket }] = await Promise.all([loadLibrary(), post(agentPath(agent, "ticket"))]);
+    if (this.closed) return;
+    this.terminal = new Terminal({ cursorBlink: false, fontSize: 14, scrollback: 2000, theme: { background: "#0b0e0f" } });
+    this.terminal.open(this.frame.firstElementChild);
+    this.terminal.onData((keys) => this.type(keys));
+    // The terminal takes Tab, so it needs another way out.
+    this.terminal.attachCustomKeyEventHandler((event) => {
+      const leaves = event.key === "Escape" && event.shiftKey;
+      if (leaves && event.type === "keydown") document.getElementById("release")?.focus();
+      return !leaves;
+    });
+    this.setMayType(this.mayType);
+    const scheme = location.protocol === "https:" ? "wss" : "ws";
+    const query = new URLSearchParams({ agent, ticket });
+    this.socket = new WebSocket(`${scheme}://${location.host}/api/terminal?${query}`);
+    this.socket.binaryType = "arraybuffer";
+    this.socket.onmessage = ({ data }) => this.receive(data);
+    this.socket.onclose = () => this.closed || this.onProblem("The connection to the terminal was closed.");
+    addEventListener("resize", this.onResize);
+  }
+
+  receive(data) {
+    if (typeof data !== "string") return this.terminal.write(new Uint8Array(data));
+    const told = JSON.parse(data);
+    if (told.closed) return this.onProblem(told.closed);
+    this.terminal.resize(told.columns, told.rows);
+    requestAnimationFrame(this.onResize);
+  }
+
+  type(keys) {
+    if (this.mayType && this.socket?.readyState === WebSocket.OPEN) this.socket.send(new TextEncoder().encode(keys));
+  }
+
+  setMayType(mayType) {
+    const taken = mayType && !this.mayType;
+    this.mayType = mayType;
+    if (!this.terminal) return;
+    this.terminal.textarea.tabIndex = mayType ? 0 : -1;
+    this.terminal.textarea.readOnly = !mayType;
+    if (taken) this.terminal.focus();
+  }
+
+  close() {
+    this.closed = true;
+    removeEventListener("resize", this.onResize);
+    this.socket?.close();
+    this.terminal?.dispose();
+  }
+}
+
+export function Terminal({ agent }) {
+  const frame = useRef(null);
+  const connection = useRef(null);
+  const [problem, setProblem] = useState("");
+  const [text, setText] = useState(null);
+  const [full, setFull] = useState(false);
+  const holder = state.terminals[agent];
+  const mine = Boolean(holder) && holder.login === login()?.login;
+  useLayoutEffect(() => {
+    connection.current = new Connection(agent, frame.current, setProblem);
+    return () => connection.current.close();
+  }, [agent]);
+  // Before the page says so, so that no key is lost.
+  useLayoutEffect(() => connection.current?.setMayType(mine), [mine]);
+  useEffect(() => fit(frame.current), [full]);
+  const act = (action) => post(agentPath(agent, action)).catch((error) => setProblem(error.message));
+  const left = holder ? Math.max(0, Math.round((Date.parse(holder.until) - now()) / 1000)) : 0;
+  const status = mine
+    ? "You are typing into this terminal. Shift+Escape leaves it."
+    : holder
+      ? "Someone else has taken this terminal over."
+      : "You are watching.";
+  return html`
+    <div class="buttons">
+      ${mine
+        ? html`<button id="release" onClick=${() => act("release")}>Release (${left} s)</button>`
+        : html`<button disabled=${!mayAct() || holder} onClick=${() => act("take")}>Take over</button>`}
+      <button class="quiet" onClick=${() => (text === null ? get(agentPath(agent, "text")).then((shown) => setText(shown.text), (error) => setProblem(error.message)) : setText(null))}>${text === null ? "Show as text" : "Hide the text"}</button>
+      <button class="quiet" aria-pressed=${full} onClick=${() => setFull(!full)}>${full ? "Fit the width" : "Full size"}</button>
+      <span role="status">${status}</span>
+    </div>
+    <p class="problem" role="alert">${problem}</p>
+    ${text === null ? null : html`<pre class="transcript" tabindex="0" role="group" aria-label=${`Terminal of ${agent}`}>${text}</pre>`}
+    <div class=${`terminal ${mine ? "taken" : ""} ${full ? "full" : ""}`} ref=${frame} aria-hidden=${mine ? undefined : "true"}><div class="box"></div></div>
+    ${mine
+      ? html`<div class="buttons" role="group" aria-label="Keys">${KEYS.map(([name, keys, label]) =>
+          html`<button key=${name} aria-label=${label} onClick=${() => connection.current.type(keys)}>${name}</button>`)}</div>`
+      : null}`;
+}

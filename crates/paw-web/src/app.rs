@@ -1,0 +1,236 @@
+//! What every request needs.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use hyper::http::request::Parts;
+use jiff::Timestamp;
+use paw_broker::Bus;
+use paw_broker::http::RunRequest;
+use paw_core::{AgentId, PawError};
+use paw_host::clock;
+use paw_host::files::Dirs;
+use paw_host::git::Repo;
+use paw_host::process::{Command, own_program};
+use paw_session::Receipts;
+use paw_session::lifecycle::Session;
+use paw_supervisor::proof;
+use paw_view::ViewEvent;
+use serde_json::{Value, json};
+use tokio::sync::{Semaphore, mpsc, watch};
+
+use crate::access::{self, OwnNames};
+use crate::feed::Feed;
+use crate::job::Jobs;
+use crate::login::{Login, LoginError, LoginFile, Logins, Scope};
+use crate::response::WebRefusal;
+use crate::take_over::{Holder, TakeOvers};
+
+/// Streams and terminals that may be open at once.
+const MOST_STREAMS: usize = 64;
+/// Longer than delivering an instruction may take.
+const COMMAND_TIMEOUT: Duration = Duration::from_mins(1);
+
+#[derive(Debug)]
+pub(crate) struct App {
+    pub(crate) repo: Repo,
+    pub(crate) dirs: Dirs,
+    pub(crate) receipts: Receipts,
+    pub(crate) bus: Arc<Bus>,
+    pub(crate) feed: Arc<Feed>,
+    pub(crate) names: OwnNames,
+    pub(crate) jobs: Jobs,
+    pub(crate) streams: Arc<Semaphore>,
+    /// No login may act, whatever its code says.
+    view_only: bool,
+    logins: Mutex<(LoginFile, Logins)>,
+    taken: Mutex<TakeOvers>,
+    revoked: watch::Sender<u64>,
+    closed: AtomicBool,
+}
+
+/// What an [`App`] is made of.
+#[derive(Debug)]
+pub(crate) struct AppParts {
+    pub(crate) repo: Repo,
+    pub(crate) dirs: Dirs,
+    pub(crate) receipts: Receipts,
+    pub(crate) bus: Arc<Bus>,
+    pub(crate) runs: mpsc::Sender<RunRequest>,
+    pub(crate) feed: Arc<Feed>,
+    pub(crate) names: OwnNames,
+    pub(crate) view_only: bool,
+    pub(crate) logins: (LoginFile, Logins),
+}
+
+impl App {
+    pub(crate) fn new(parts: AppParts) -> Arc<Self> {
+        let AppParts { repo, dirs, receipts, bus, runs, feed, names, view_only, logins } = parts;
+        Arc::new(Self {
+            repo,
+            dirs,
+            receipts,
+            bus,
+            jobs: Jobs::new(Arc::clone(&feed), runs),
+            feed,
+            names,
+            streams: Arc::new(Semaphore::new(MOST_STREAMS)),
+            view_only,
+            logins: Mutex::new(logins),
+            taken: Mutex::default(),
+            revoked: watch::channel(0).0,
+            closed: AtomicBool::new(false),
+        })
+    }
+
+    fn logins(&self) -> MutexGuard<'_, (LoginFile, Logins)> {
+        self.logins.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the logins and writes them down.
+    fn change_logins<T>(&self, change: impl FnOnce(&mut Logins) -> T) -> T {
+        let mut guard = self.logins();
+        let (file, logins) = &mut *guard;
+        let result = change(logins);
+        if let Err(error) = file.save(logins) {
+            tracing::warn!(target: "paw::web", "logins end with this process: {error}");
+        }
+        result
+    }
+
+    /// A code for one login, and what that login may do.
+    pub(crate) fn create_code(&self, scope: Scope) -> Result<(String, Scope), LoginError> {
+        let scope = if self.view_only { Scope::View } else { scope };
+        Ok((self.logins().1.create_code(scope, clock::now())?, scope))
+    }
+
+    pub(crate) fn log_in(&self, code: &str) -> Result<(String, Login), LoginError> {
+        let (token, login) = self.change_logins(|logins| logins.exchange(code, clock::now()))?;
+        Ok((token.reveal().to_owned(), self.limited(login)))
+    }
+
+    /// The login of a request.
+    pub(crate) fn require_login(&self, head: &Parts) -> Result<Login, WebRefusal> {
+        let token = access::token(&head.headers).ok_or(WebRefusal::NoLogin)?;
+        let login = self.change_logins(|logins| logins.find(&token, clock::now()));
+        login.map(|login| self.limited(login)).ok_or(WebRefusal::NoLogin)
+    }
+
+    /// The login of a request that changes something.
+    pub(crate) fn require_act(&self, head: &Parts) -> Result<Login, WebRefusal> {
+        let login = self.require_login(head)?;
+        if login.scope == Scope::Act { Ok(login) } else { Err(WebRefusal::ViewOnly) }
+    }
+
+    fn limited(&self, login: Login) -> Login {
+        if self.view_only { login.without_acting() } else { login }
+    }
+
+    pub(crate) fn create_ticket(&self, login: &Login) -> Result<String, LoginError> {
+        Ok(self.logins().1.create_ticket(login, clock::now())?.reveal().to_owned())
+    }
+
+    pub(crate) fn take_ticket(&self, ticket: &str) -> Option<Login> {
+        let ticket = paw_broker::identity::Token::from_text(ticket);
+        self.logins().1.take_ticket(&ticket, clock::now()).map(|login| self.limited(login))
+    }
+
+    /// Whether a stream or a terminal of this login may stay open.
+    pub(crate) fn is_valid(&self, login: &Login) -> bool {
+        !self.closed.load(Ordering::SeqCst) && self.logins().1.is_valid(login, clock::now())
+    }
+
+    /// Ends one login.
+    pub(crate) fn log_out(&self, login: &Login) {
+        self.change_logins(|logins| logins.remove(login));
+        self.revoked.send_modify(|count| *count += 1);
+    }
+
+    /// Ends every login, and with them every open stream and terminal.
+    pub(crate) fn revoke(&self) -> usize {
+        let ended = self.change_logins(Logins::revoke);
+        self.taken().clear();
+        self.show_taken();
+        self.revoked.send_modify(|count| *count += 1);
+        ended
+    }
+
+    /// Ends every open stream and terminal. Logins stay valid.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+        self.revoked.send_modify(|count| *count += 1);
+    }
+
+    /// Changes when logins are revoked.
+    pub(crate) fn revoked(&self) -> watch::Receiver<u64> {
+        self.revoked.subscribe()
+    }
+
+    fn taken(&self) -> MutexGuard<'_, TakeOvers> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn take_over(&self, agent: &AgentId, login: &Login) -> Holder {
+        let holder = self.taken().take(agent, login, clock::now());
+        self.show_taken();
+        holder
+    }
+
+    pub(crate) fn may_type(&self, agent: &AgentId, login: &Login, now: Timestamp) -> bool {
+        let may = self.taken().may_type(agent, login, now);
+        self.show_taken();
+        may
+    }
+
+    pub(crate) fn release(&self, agent: &AgentId, login: &Login) {
+        self.taken().release(agent, login);
+        self.show_taken();
+    }
+
+    /// Shows every page who types where.
+    pub(crate) fn show_taken(&self) {
+        let shown = json!(self.taken().all(clock::now()));
+        self.feed.set("terminals", shown);
+        self.feed.flush(clock::now());
+    }
+
+    /// The session as it is now.
+    pub(crate) fn session(&self) -> Result<Session, PawError> {
+        Session::find(&self.repo, &self.receipts)?
+            .ok_or_else(|| PawError::SessionError("the session was removed".to_owned()))
+    }
+
+    /// Looks at the tips of the agents' branches. If that fails, no branch is shown as proven.
+    pub(crate) fn load_tips(&self) {
+        let members = self.feed.read(|view| {
+            let members = view.agents.iter();
+            members.filter_map(|agent| Some((agent.id.clone(), agent.branch()?.clone()))).collect::<Vec<_>>()
+        });
+        match proof::load_tips(&members, &self.repo, &self.dirs) {
+            Ok(tips) => self.feed.apply([ViewEvent::Tips(tips)]),
+            Err(error) => tracing::warn!(target: "paw::web", "cannot read the signed proofs: {error}"),
+        }
+    }
+
+    /// Runs a command of git paw and returns the document that it prints. Blocks.
+    pub(crate) fn run_own(&self, arguments: &[&str]) -> Result<Value, PawError> {
+        let command = Command::new(own_program()?).args(arguments.iter().copied());
+        let output = command.dir(&self.repo.root).time_limit(COMMAND_TIMEOUT).capture()?;
+        let answer: Value = serde_json::from_slice(&output.stdout).map_err(|_| {
+            let said = String::from_utf8_lossy(&output.stderr);
+            PawError::SessionError(format!("the command failed: {}", said.trim()))
+        })?;
+        let Some(message) = answer["error"]["message"].as_str() else { return Ok(answer) };
+        let hints = answer["error"]["hints"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        Err(hints.fold(PawError::SessionError(message.to_owned()), PawError::hint))
+    }
+}
+
+/// Runs `work` where it may block.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, WebRefusal> + Send + 'static,
+) -> Result<T, WebRefusal> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(WebRefusal::Failed(PawError::internal(error.to_string()))))
+}

@@ -1,0 +1,275 @@
+//! What every open page is told: the whole state when it connects, then what changed. One document per line; a page that reads
+//! slowly gets the whole state again.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use paw_view::{AgentView, MessageView, SessionView, ViewEvent};
+use serde_json::{Map, Value, json};
+use tokio::sync::{Notify, broadcast};
+
+/// Changes that a page may miss before it gets everything again.
+const BACKLOG: usize = 64;
+/// Messages in the first document.
+const RECENT: usize = 200;
+
+/// The state of the session for pages.
+#[derive(Debug)]
+pub(crate) struct Feed {
+    state: Mutex<FeedState>,
+    changes: broadcast::Sender<Arc<str>>,
+    arrived: Notify,
+}
+
+#[derive(Debug)]
+struct FeedState {
+    view: SessionView,
+    /// The parts as they were sent last, by name.
+    sent: BTreeMap<&'static str, Value>,
+    /// The agents as they were sent last, by id.
+    agents: BTreeMap<String, Value>,
+    order: Vec<String>,
+    last_message: u64,
+    /// Parts that do not come from the view, such as running jobs.
+    extra: BTreeMap<&'static str, Value>,
+}
+
+/// A page's place in the feed.
+#[derive(Debug)]
+pub(crate) struct FeedReader {
+    changes: broadcast::Receiver<Arc<str>>,
+    first: Option<Arc<str>>,
+}
+
+impl Feed {
+    pub(crate) fn new(view: SessionView) -> Arc<Self> {
+        let state = FeedState {
+            last_message: view.last_seq,
+            view,
+            sent: BTreeMap::new(),
+            agents: BTreeMap::new(),
+            order: Vec::new(),
+            extra: BTreeMap::new(),
+        };
+        Arc::new(Self {
+            state: Mutex::new(state),
+            changes: broadcast::channel(BACKLOG).0,
+            arrived: Notify::new(),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, FeedState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Applies events without telling anyone yet.
+    pub(crate) fn apply(&self, events: impl IntoIterator<Item = ViewEvent>) {
+        let mut state = self.state();
+        for event in events {
+            state.view.apply(event);
+        }
+    }
+
+    /// Replaces a part that does not come from the view.
+    pub(crate) fn set(&self, part: &'static str, value: Value) {
+        self.state().extra.insert(part, value);
+    }
+
+    /// Whether a page is open.
+    pub(crate) fn has_readers(&self) -> bool {
+        self.changes.receiver_count() > 0
+    }
+
+    /// Tells the open pages what changed. Without a page, nothing is computed.
+    pub(crate) fn flush(&self, now: Timestamp) {
+        if !self.has_readers() {
+            return;
+        }
+        let mut state = self.state();
+        if let Some(change) = state.change(now) {
+            // Without readers nothing is sent.
+            let _ = self.changes.send(line(change));
+        }
+    }
+
+    pub(crate) fn subscribe(&self, now: Timestamp) -> FeedReader {
+        let mut state = self.state();
+        // Other pages have to see what changed before this one takes the state.
+        if let Some(change) = state.change(now) {
+            let _ = self.changes.send(line(change));
+        }
+        let changes = self.changes.subscribe();
+        self.arrived.notify_waiters();
+        FeedReader { changes, first: Some(line(state.everything(now))) }
+    }
+
+    /// Waits until a page is open.
+    pub(crate) async fn wait_for_readers(&self) {
+        let arrived = self.arrived.notified();
+        if !self.has_readers() {
+            arrived.await;
+        }
+    }
+
+    /// Reads the current view.
+    pub(crate) fn read<T>(&self, read: impl FnOnce(&SessionView) -> T) -> T {
+        read(&self.state().view)
+    }
+}
+
+impl FeedReader {
+    /// The next line. `None` when the server ends.
+    pub(crate) async fn next(&mut self, feed: &Feed, now: impl Fn() -> Timestamp) -> Option<Arc<str>> {
+        if let Some(first) = self.first.take() {
+            return Some(first);
+        }
+        match self.changes.recv().await {
+            Ok(line) => Some(line),
+            Err(broadcast::error::RecvError::Closed) => None,
+            Err(broadcast::error::RecvError::Lagged(_)) => {
+                *self = feed.subscribe(now());
+                self.first.take()
+            }
+        }
+    }
+}
+
+impl FeedState {
+    /// Everything that changed since the last call.
+    fn change(&mut self, now: Timestamp) -> Option<Map<String, Value>> {
+        let mut change = Map::new();
+        for (name, value) in self.parts().collect::<Vec<_>>() {
+            if self.sent.get(name) != Some(&value) {
+                change.insert(name.to_owned(), value.clone());
+                self.sent.insert(name, value);
+            }
+        }
+        let agents: Vec<(String, Value)> = self.view.listed().map(Self::agent).collect();
+        let order: Vec<String> = agents.iter().map(|(id, _)| id.clone()).collect();
+        if order != self.order {
+            change.insert("order".to_owned(), json!(order));
+            self.agents.retain(|id, _| order.contains(id));
+            self.order = order;
+        }
+        let changed: Map<String, Value> =
+            agents.into_iter().filter(|(id, agent)| self.agents.get(id) != Some(agent)).collect();
+        if !changed.is_empty() {
+            self.agents.extend(changed.clone());
+            change.insert("agents".to_owned(), Value::Object(changed));
+        }
+        let news = self.view.messages.iter().filter(|message| message.seq > self.last_message);
+        let news: Vec<&MessageView> = news.collect();
+        if !news.is_empty() {
+            change.insert("messages".to_owned(), json!(news));
+        }
+        self.last_message = self.view.last_seq;
+        if change.is_empty() {
+            return None;
+        }
+        change.insert("now".to_owned(), json!(now));
+        Some(change)
+    }
+
+    fn everything(&self, now: Timestamp) -> Map<String, Value> {
+        let mut all: Map<String, Value> =
+            self.parts().map(|(name, value)| (name.to_owned(), value)).collect();
+        let agents: Vec<(String, Value)> = self.view.listed().map(Self::agent).collect();
+        all.insert("order".to_owned(), agents.iter().map(|(id, _)| id.as_str()).collect());
+        all.insert("agents".to_owned(), Value::Object(agents.into_iter().collect()));
+        let skipped = self.view.messages.len().saturating_sub(RECENT);
+        let recent: Vec<&MessageView> = self.view.messages.iter().skip(skipped).collect();
+        all.insert("messages".to_owned(), json!(recent));
+        all.insert("whole".to_owned(), Value::Bool(true));
+        all.insert("version".to_owned(), Value::from(env!("CARGO_PKG_VERSION")));
+        all.insert("now".to_owned(), json!(now));
+        all
+    }
+
+    fn parts(&self) -> impl Iterator<Item = (&'static str, Value)> + use<'_> {
+        let view = &self.view;
+        let own = [
+            ("session", json!(view.session)),
+            ("supervisor", json!(view.supervisor)),
+            ("questions", json!(view.open_questions().collect::<Vec<_>>())),
+            ("conflicts", json!(view.conflicts)),
+            ("needs", json!(view.needs())),
+        ];
+        own.into_iter().chain(self.extra.iter().map(|(name, value)| (*name, value.clone())))
+    }
+
+    /// An agent with its status in one word.
+    fn agent(agent: &AgentView) -> (String, Value) {
+        let mut value = json!(agent);
+        let (category, word) = agent.status();
+        value["status_category"] = json!(category);
+        value["status"] = Value::from(word);
+        value["since"] = json!(agent.since());
+        value["verification"] = json!(agent.verification());
+        value["cli"] = Value::from(agent.cli());
+        // When it was looked at last changes with every look.
+        if let Some(seen) = value.get_mut("observed").and_then(Value::as_object_mut) {
+            seen.remove("at");
+        }
+        (agent.id.to_string(), value)
+    }
+}
+
+fn line(document: Map<String, Value>) -> Arc<str> {
+    let mut text = Value::Object(document).to_string();
+    text.push('\n');
+    text.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use paw_broker::{Message, SessionId, StoredMessage};
+
+    use super::*;
+
+    fn stored(seq: u64, message: Value) -> ViewEvent {
+        let message = Message::from_json(message).unwrap();
+        let (at, sender) = (Timestamp::UNIX_EPOCH, message.subject().clone());
+        ViewEvent::Message(Arc::new(StoredMessage { seq, at, session: SessionId::new("s"), sender, message }))
+    }
+
+    fn status(seq: u64, agent: &str, text: &str) -> ViewEvent {
+        let payload = json!({"status": "working", "message": text});
+        stored(seq, json!({"type": "agent.status", "agent_id": agent, "payload": payload}))
+    }
+
+    async fn next(reader: &mut FeedReader, feed: &Feed) -> Value {
+        serde_json::from_str(&reader.next(feed, || Timestamp::UNIX_EPOCH).await.unwrap()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn page_gets_everything_and_then_only_what_changed() {
+        let feed = Feed::new(SessionView::new(100));
+        feed.apply([status(1, "a", "one"), status(2, "b", "two")]);
+        let mut reader = feed.subscribe(Timestamp::UNIX_EPOCH);
+        let first = next(&mut reader, &feed).await;
+        assert_eq!(first["order"], json!(["a", "b"]));
+        assert_eq!(first["messages"].as_array().map(Vec::len), Some(2));
+        feed.apply([status(3, "b", "three")]);
+        feed.flush(Timestamp::UNIX_EPOCH);
+        let change = next(&mut reader, &feed).await;
+        let changed: Vec<&String> = change["agents"].as_object().unwrap().keys().collect();
+        assert_eq!(changed, ["b"]);
+        assert_eq!(change["messages"][0]["seq"], 3);
+        assert!(change.get("questions").is_none() && change.get("order").is_none(), "{change}");
+    }
+
+    #[tokio::test]
+    async fn slow_page_gets_everything_again() {
+        let feed = Feed::new(SessionView::new(1000));
+        let mut reader = feed.subscribe(Timestamp::UNIX_EPOCH);
+        assert_eq!(next(&mut reader, &feed).await["whole"], true);
+        for seq in 1..200 {
+            feed.apply([status(seq, "a", &seq.to_string())]);
+            feed.flush(Timestamp::UNIX_EPOCH);
+        }
+        let again = next(&mut reader, &feed).await;
+        assert_eq!(again["whole"], true);
+        assert_eq!(again["agents"]["a"]["last_message"], "199");
+    }
+}
