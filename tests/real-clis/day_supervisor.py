@@ -45,16 +45,21 @@ class Supervisor:
             self.read_inbox(result)
         elif found := re.match(r"git paw verify (\S+)", command):
             agent = found[1].replace("/", "-")
-            if f"verified {found[1]} at" in result:
+            if f"failed {found[1]} at" in result:
+                self.tell(agent, f"Please fix {self.current[agent]}.")
+            elif f"verified {found[1]} at" in result:
                 self.queue.insert(0, f"git paw merge {found[1]} --rebase")
             else:
-                self.tell(agent, f"Please fix {self.current[agent]}.")
+                # The session's process was killed while the gates ran.
+                self.queue.insert(0, command)
         elif found := re.match(r"git paw merge (\S+)", command):
             agent = found[1].replace("/", "-")
             if "main is now at" in result:
                 self.hand_out_next(agent)
-            else:
+            elif re.search(r"skipped|regression", result):
                 self.tell(agent, f"Please fix {self.current[agent]}.")
+            else:
+                self.queue.insert(0, command)
 
     def hand_out_next(self, agent):
         self.merged.append(self.current[agent])
