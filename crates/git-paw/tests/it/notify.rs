@@ -174,7 +174,7 @@ fn every_event_calls_the_user_by_bell_desktop_and_command() {
     configure(
         &sandbox,
         "[clis.worker]\ncommand = \"worker\"\n[clis.broken]\ncommand = \"broken\"\n\
-         [supervisor]\ncli = \"claude\"\ntest_command = \"test ! -e bad\"\n",
+         [supervisor]\ncli = \"claude\"\nblocked_on_supervisor_window_seconds = 0\ntest_command = \"test ! -e bad\"\n",
     );
     let world = World { repo: sandbox.repo("app"), sandbox };
     let ran = world.paw(&["start", "--supervisor", "--branches", "feat/x=worker,feat/dead=broken"]);
