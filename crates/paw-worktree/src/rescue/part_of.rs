@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn small_objects_are_read_together_and_a_large_one_alone() {
-        assert_eq!(count_within(&[1; 5000]), 5000);
+        assert_eq!(count_within(&vec![1; 5000]), 5000);
         assert_eq!(count_within(&[10 << 20, 5 << 20, 5 << 20]), 2);
         assert_eq!(count_within(&[u64::MAX, 1]), 1);
     }
