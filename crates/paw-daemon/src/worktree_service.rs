@@ -89,6 +89,9 @@ impl Shared {
                 let prepared =
                     self.worktrees.prepare(&created, &preparation, |line| tracing::debug!("{line}"))?;
                 notes.extend(prepared.notes);
+                if let Some(error) = &prepared.worktree.setup.error {
+                    tracing::warn!("setup of {} failed: {error}", prepared.worktree.path.display());
+                }
                 prepared.worktree
             }
             // A failed setup is reported in the status of the worktree; the worktree is kept.

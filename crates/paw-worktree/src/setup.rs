@@ -120,9 +120,6 @@ pub fn run_as(
             }
         };
         if let Some(outcome) = failure {
-            let error = outcome.error.as_deref().unwrap_or_default();
-            // For the daemon's log. The caller reports the outcome, so a warning here would be a second one.
-            tracing::info!(target: "paw::worktree", status = %outcome.status, "Setup of {}: {error}", worktree.display());
             return outcome;
         }
     }

@@ -51,10 +51,11 @@ impl ValueKind {
             "ID" => Self::Rescue,
             "COMMAND|CHAPTER" => Self::Chapter,
             "FILE" | "FILES" | "DIR" | "PATH" | "COMMIT|FILE" => Self::Files,
-            "ANSWER" | "COMMAND" | "COMMIT" | "ERRORS" | "GATE" | "ITEM" | "ITEM=REASON" | "KEY"
-            | "LIMIT" | "LINES" | "MESSAGE" | "N" | "NAME" | "NEEDS" | "OPTIONS" | "PHASE" | "PRIORITY"
-            | "QUESTION" | "RE" | "RUNNER" | "SCOPE" | "SECONDS" | "SINCE" | "STATUS" | "SUMMARY" | "TAG"
-            | "TEXT" | "TIME" | "TIMES" | "TITLE" | "TTL" | "WHAT" | "auto|RUNNER" => Self::Text,
+            "ADDRESS" | "ANSWER" | "COMMAND" | "COMMIT" | "ERRORS" | "GATE" | "ITEM" | "ITEM=REASON"
+            | "KEY" | "LIMIT" | "LINES" | "MESSAGE" | "N" | "NAME" | "NAMES" | "NEEDS" | "OPTIONS"
+            | "PHASE" | "PRIORITY" | "QUESTION" | "RE" | "RUNNER" | "SCOPE" | "SECONDS" | "SINCE" | "SSH"
+            | "STATUS" | "SUMMARY" | "TAG" | "TEXT" | "TIME" | "TIMES" | "TITLE" | "TTL" | "WHAT"
+            | "auto|RUNNER" => Self::Text,
             _ => return None,
         })
     }

@@ -164,9 +164,8 @@ fn every_command_in_the_supervisor_briefing_works() {
     // It runs the gates that the supervisor asks for.
     let _broker = Broker::serve(&session.sandbox, &session.repo);
     // In this session no agent has a pane or waits for an approval.
-    let needs_a_pane = |line: &String| {
-        line.starts_with("git paw sweep approve ") || line.starts_with("git paw tell feat-parser --now ")
-    };
+    let in_panes = ["git paw sweep approve ", "git paw sweep restart ", "git paw tell feat-parser --now "];
+    let needs_a_pane = |line: &String| in_panes.iter().any(|start| line.starts_with(start));
     let commit = session.repo.git(["rev-parse", "feat/parser"]);
     for line in commands.iter().filter(|line| !needs_a_pane(line)) {
         session.type_in(&dir, &AgentId::supervisor(), &line.replace("1a2b3c4", &commit));

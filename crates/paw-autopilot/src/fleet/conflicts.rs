@@ -171,6 +171,8 @@ fn on_message(
 ) {
     if let (Message::Status(status), Some(link)) = (message, link) {
         let mut status = status.clone();
+        // To the session, the task's files are what its agent says; only the session's process observes.
+        status.clear_source();
         if let Some(files) = &mut status.modified_files {
             files.retain(|file| !is_own_file(Path::new(file)));
         }

@@ -54,6 +54,11 @@ impl StatusMessage {
         self.extra.payload.insert(StatusSource::FIELD.to_owned(), source.as_str().into());
     }
 
+    /// Sends it in the agent's own name.
+    pub fn clear_source(&mut self) {
+        self.extra.payload.remove(StatusSource::FIELD);
+    }
+
     pub fn new(agent_id: AgentId, status: impl Into<String>) -> Self {
         Self {
             agent_id,
