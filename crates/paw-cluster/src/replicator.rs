@@ -195,7 +195,7 @@ impl Replicator {
             retry = (retry * 2).min(LONGEST_RETRY);
             match join(&self.settings).await {
                 Ok(reader) => {
-                    // Joining starts an epoch, so both begin anew.
+                    // Joining starts an epoch, so outbox and reader start over.
                     self.outbox = Outbox::new(reader.epochs().clone());
                     self.reader = reader;
                     return Ok(());

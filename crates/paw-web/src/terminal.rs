@@ -26,7 +26,7 @@ const KEYS_AT_ONCE: usize = 256;
 /// Something to show.
 #[derive(Debug)]
 enum TerminalEvent {
-    /// The pane's size, and the sequences that draw it anew.
+    /// The pane's size, and the sequences that redraw it.
     Screen {
         columns: u32,
         rows: u32,

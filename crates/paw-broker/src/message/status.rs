@@ -22,7 +22,7 @@ message_type! {
     }
 }
 
-/// A part of the session's process that reports about agents. Nobody else may send a status with its name.
+/// A part of the session's process that reports on agents. A status that names it is refused from anyone else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatusSource {
     /// Watches the files of worktrees.

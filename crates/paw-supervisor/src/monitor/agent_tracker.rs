@@ -176,7 +176,7 @@ impl AgentTracker {
             _ => None,
         };
         match &event.kind {
-            // Whoever waits for messages does so again and again.
+            // Waiting for messages again is not a loop.
             HookEventKind::ToolEnded(ToolAction::Command(command)) if is_waiting(command) => {}
             HookEventKind::ToolEnded(ToolAction::Command(command)) => self.repeats.count(command),
             HookEventKind::ToolEnded(_) | HookEventKind::PromptSubmitted => {
