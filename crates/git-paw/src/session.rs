@@ -7,10 +7,13 @@ use std::time::Duration;
 use paw_core::receipt::AgentLookupError;
 use paw_core::{BranchName, PawError, Receipt};
 use paw_host::caller::CommandCaller;
+use paw_host::git::Repo;
+use paw_host::locks::SessionLock;
 use paw_host::process::{own_program, shell_quote};
 use paw_host::tmux::Tmux;
 use paw_runtime::SessionSettings;
 use paw_session::Receipts;
+use paw_session::launch;
 use paw_session::lifecycle::Session;
 use paw_session::lifecycle::process::EnsuredProcess;
 use paw_session::recover::RunningSessions;
@@ -64,14 +67,20 @@ impl Context {
         Ok(SessionSettings { repo, config, dirs: self.dirs.clone(), ready_timeout })
     }
 
+    /// Locks the session of a repository. Waits for a command that changes it, and says so.
+    pub(crate) fn lock_session(&self, repo: &Repo) -> Result<SessionLock, PawError> {
+        let waiting = || self.output.note("waiting for another git paw command that changes this session");
+        Ok(launch::lock(repo, waiting)?)
+    }
+
     /// Starts the session's process if it has died. A command that needs it works without it, too, so failures are only
-    /// warnings.
+    /// warnings. Must not be called with the session's lock, which a start of the process needs.
     pub(crate) fn ensure_process(&self, session: &Session) {
         let ensured = own_program().and_then(|program| {
             // A process started by an agent would run in its sandbox, so the tmux server starts it.
             match self.caller()? {
                 CommandCaller::Agent(_) => Ok(session.ensure_process_by_tmux(&program)?),
-                CommandCaller::User => Ok(session.ensure_process(&program)?),
+                CommandCaller::User => Ok(session.wait_for_process(&program)?),
             }
         });
         match ensured {

@@ -5,10 +5,15 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use paw_core::paths::{PawDir, SessionsDir};
 
+use crate::clock::Stopwatch;
 use crate::files::{self, Access, FileError, Lock};
+
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Held while git registers, moves or unregisters worktrees of a repository, which git cannot do concurrently.
 #[derive(Debug)]
@@ -28,6 +33,32 @@ impl SessionLock {
     /// `None` if another command holds the lock.
     pub fn try_take(common_dir: &Path) -> Result<Option<Self>, FileError> {
         Ok(Lock::try_take(&PawDir::of(common_dir).session_lock())?.map(Self))
+    }
+
+    /// Waits for another command that holds the lock, at most `limit`. A command that was killed holds it until the system has
+    /// removed the process. Calls `on_wait` once, if the wait takes longer than `patience`.
+    pub fn wait(
+        common_dir: &Path,
+        limit: Duration,
+        patience: Duration,
+        on_wait: impl FnOnce(),
+    ) -> Result<Option<Self>, FileError> {
+        let watch = Stopwatch::start();
+        let mut on_wait = Some(on_wait);
+        loop {
+            if let Some(lock) = Self::try_take(common_dir)? {
+                return Ok(Some(lock));
+            }
+            if watch.remaining(limit).is_zero() {
+                return Ok(None);
+            }
+            if watch.remaining(patience).is_zero()
+                && let Some(on_wait) = on_wait.take()
+            {
+                on_wait();
+            }
+            thread::sleep(POLL_INTERVAL);
+        }
     }
 }
 
@@ -122,6 +153,27 @@ mod tests {
         let rules = with(b"\xff*.log").unwrap();
         assert_eq!(rules, [b"\xff*.log\n", BLOCK.as_bytes()].concat());
         assert_eq!(without_block(&rules, BLOCK).unwrap(), b"\xff*.log\n");
+    }
+
+    #[test]
+    fn the_session_lock_is_waited_for_with_one_note_and_a_limit() {
+        let dir = tempfile::tempdir().unwrap();
+        let notes = std::cell::Cell::new(0);
+        let note = || notes.set(notes.get() + 1);
+        let limit = Duration::from_mins(1);
+        let held = SessionLock::wait(dir.path(), limit, Duration::ZERO, note).unwrap();
+        assert!(held.is_some() && notes.get() == 0, "a free lock is taken at once");
+        let short = Duration::from_millis(50);
+        assert!(SessionLock::wait(dir.path(), short, Duration::ZERO, note).unwrap().is_none());
+        assert_eq!(notes.get(), 1);
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                thread::sleep(short);
+                drop(held);
+            });
+            assert!(SessionLock::wait(dir.path(), limit, limit, note).unwrap().is_some());
+        });
+        assert_eq!(notes.get(), 1, "a short wait needs no note");
     }
 
     #[test]

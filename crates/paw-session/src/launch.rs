@@ -11,6 +11,7 @@ pub(crate) mod unfinished;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use paw_broker::hooks::{self, HookSetup};
@@ -77,9 +78,16 @@ pub struct LaunchedSession {
     pub notes: Vec<String>,
 }
 
-/// Locks this repository against another start, from the search for a session until the new one exists.
-pub fn lock(repo: &Repo) -> Result<SessionLock, LaunchError> {
-    SessionLock::try_take(&repo.common_dir)?.ok_or(LaunchError::Busy)
+/// How long a command waits for another one that changes the session.
+pub const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
+/// A shorter wait needs no explanation.
+const LOCK_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Locks this repository against other commands that change its session, from the search for a session until the change is
+/// complete. Waits for the one that holds the lock; `on_wait` is called if that takes a moment.
+pub fn lock(repo: &Repo, on_wait: impl FnOnce()) -> Result<SessionLock, LaunchError> {
+    let lock = SessionLock::wait(&repo.common_dir, LOCK_TIMEOUT, LOCK_PATIENCE, on_wait)?;
+    lock.ok_or(LaunchError::Busy)
 }
 
 /// Starts the session. If a step fails, undoes the steps before it.

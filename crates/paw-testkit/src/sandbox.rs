@@ -202,7 +202,8 @@ impl Sandbox {
 }
 
 impl Sandbox {
-    /// The sessions' processes of this sandbox, which outlive tmux.
+    /// The sessions' processes of this sandbox, which outlive tmux. A child of such a process that has not started its own
+    /// program yet looks the same and is left out.
     pub fn session_processes(&self) -> Vec<u32> {
         let root = self.root();
         let is_ours = |pid: &u32| {
@@ -211,7 +212,14 @@ impl Sandbox {
             cwd.is_ok_and(|cwd| cwd.starts_with(&root)) && command.ends_with(b"\0__session\0")
         };
         let entries = fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
-        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(is_ours).collect()
+        let found = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(is_ours);
+        let found: Vec<u32> = found.collect();
+        let is_child = |pid: &u32| {
+            let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+            let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok());
+            parent.is_some_and(|parent: u32| found.contains(&parent))
+        };
+        found.iter().copied().filter(|pid| !is_child(pid)).collect()
     }
 
     fn end_session_processes(&self) {

@@ -2,7 +2,6 @@
 
 use clap::Args;
 use paw_core::PawError;
-use paw_session::launch;
 use paw_session::lifecycle::pause::PauseResult;
 
 use crate::context::Context;
@@ -22,7 +21,7 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
     let Some(session) = context.find_session()? else {
         return context.output.say("No active session for this repo.");
     };
-    let _lock = launch::lock(&session.repo)?;
+    let _lock = context.lock_session(&session.repo)?;
     let Some(session) = session.reload()? else {
         return context.output.say("No active session for this repo.");
     };

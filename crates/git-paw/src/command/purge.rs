@@ -3,7 +3,6 @@
 use clap::Args;
 use paw_core::PawError;
 use paw_core::text::plural;
-use paw_session::launch;
 use paw_session::lifecycle::purge::{self, PurgeProgress};
 use paw_session::lifecycle::unmerged::UnmergedBranch;
 use paw_worktree::Worktrees;
@@ -51,7 +50,7 @@ pub(crate) fn run(args: &PurgeArgs, context: &Context) -> Result<(), PawError> {
     if !args.force && !TerminalPrompter.confirm(&PromptQuestion { text, instead: USE_FORCE }, false)? {
         return context.output.say("Purge cancelled.");
     }
-    let _lock = launch::lock(&session.repo)?;
+    let _lock = context.lock_session(&session.repo)?;
     let Some(session) = session.reload()? else {
         return context.output.say("No session to purge for this repo.");
     };

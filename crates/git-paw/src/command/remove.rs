@@ -2,7 +2,6 @@
 
 use clap::Args;
 use paw_core::{AgentId, PawError};
-use paw_session::launch;
 use paw_session::lifecycle::remove::RemoveAgentOptions;
 use paw_worktree::Worktrees;
 
@@ -30,7 +29,7 @@ pub(crate) struct RemoveArgs {
 }
 
 pub(crate) fn run(args: &RemoveArgs, context: &Context) -> Result<(), PawError> {
-    let _lock = launch::lock(&context.require_repo()?)?;
+    let _lock = context.lock_session(&context.require_repo()?)?;
     let receipt = context.require_session()?.receipt;
     for name in args.agents.iter().filter(|name| *name != AgentId::SUPERVISOR) {
         receipt.find_named(name)?;

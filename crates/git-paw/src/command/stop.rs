@@ -4,7 +4,6 @@ use std::io::{self, IsTerminal as _};
 
 use clap::Args;
 use paw_core::{PawError, SessionStatus};
-use paw_session::launch;
 
 use crate::context::Context;
 use crate::prompt::{PromptQuestion, Prompter as _, TerminalPrompter};
@@ -48,7 +47,7 @@ pub(crate) fn run(args: &StopArgs, context: &Context) -> Result<(), PawError> {
             return context.output.say("Stop cancelled.");
         }
     }
-    let _lock = launch::lock(&session.repo)?;
+    let _lock = context.lock_session(&session.repo)?;
     let Some(session) = session.reload()? else {
         return context.output.say("No active session for this repo.");
     };

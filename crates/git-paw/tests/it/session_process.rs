@@ -1,12 +1,17 @@
 //! The session's process: it outlives tmux and the dashboard, and comes back when it is killed.
 
 use std::fs;
+use std::io::Read;
+use std::process::Stdio;
+use std::time::Duration;
 
-use paw_testkit::wait_until;
+use paw_core::paths::PawDir;
+use paw_host::files::Lock;
+use paw_testkit::{RunOutput, wait_until};
 use serde_json::json;
 
 use crate::lifecycle::World;
-use crate::paw::document;
+use crate::paw::{PROGRAM, document};
 
 impl World {
     /// The id of the session's process, once it answers.
@@ -112,6 +117,53 @@ fn next_command_restarts_a_killed_session_process_and_no_message_is_lost() {
             assert_eq!(inbox.matches(&format!("{when} {round}")).count(), 1, "{inbox}");
         }
     }
+}
+
+/// Runs a command while another one holds the session's lock, and releases the lock when `is_time`.
+fn run_while_locked(world: &World, args: &[&str], is_time: impl Fn(&mut dyn Read)) -> RunOutput {
+    let lock = Lock::wait(&PawDir::of(&world.repo.root.join(".git")).session_lock()).unwrap();
+    let mut command = world.sandbox.command(PROGRAM);
+    command.args(args).current_dir(&world.repo.root).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stderr = child.stderr.take().unwrap();
+    is_time(&mut stderr);
+    drop(lock);
+    let mut rest = String::new();
+    stderr.read_to_string(&mut rest).unwrap();
+    let output = child.wait_with_output().unwrap();
+    RunOutput {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: rest,
+    }
+}
+
+#[test]
+fn a_command_waits_for_another_one_that_changes_the_session_and_says_so() {
+    let world = World::with_broker();
+    let note = "waiting for another git paw command that changes this session\n";
+    let said = |stderr: &mut dyn Read| {
+        let mut seen = vec![0; note.len()];
+        stderr.read_exact(&mut seen).unwrap();
+        assert_eq!(String::from_utf8_lossy(&seen), note);
+    };
+    let ran = run_while_locked(&world, &["pause"], said);
+    assert!(ran.code == 0 && ran.stdout.contains("paused"), "{ran}");
+    let ran = run_while_locked(&world, &["start"], said);
+    assert!(ran.code == 0 && ran.stdout.contains("was resumed"), "{ran}");
+}
+
+#[test]
+fn inbox_waits_while_another_command_starts_the_killed_session_process() {
+    let world = World::with_broker();
+    world.close_dashboard();
+    let pid = world.process();
+    world.say("before");
+    world.kill(pid);
+    let ran = run_while_locked(&world, &["inbox"], |_| std::thread::sleep(Duration::from_millis(300)));
+    assert!(ran.code == 0 && ran.stdout.contains("before"), "{ran}");
+    assert!(ran.stderr.contains("had died: restarted it"), "{ran}");
+    assert_ne!(world.process(), pid);
 }
 
 #[test]

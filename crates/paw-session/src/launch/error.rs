@@ -16,7 +16,7 @@ use crate::session_process::ProcessStartError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    #[error("another `git paw start` is running in this repository")]
+    #[error("another git paw command is changing the session of this repository")]
     Busy,
     #[error("this repository's broker is already running at {url}")]
     BrokerRuns { url: String, pid: u32 },
@@ -55,7 +55,8 @@ impl Diagnostic for LaunchError {
     fn report(&self) -> ErrorReport {
         let report = |code| ErrorReport::new(code, self);
         match self {
-            Self::Busy => report(FailedPrecondition).hint("wait for it, or end it with Ctrl+C"),
+            Self::Busy => report(FailedPrecondition)
+                .hint("wait until it is done, or end it with Ctrl+C in its terminal"),
             Self::BrokerRuns { pid, .. } => report(FailedPrecondition)
                 .hint(format!("stop it first: end 'git paw serve' in its terminal, or process {pid}")),
             Self::Worktrees(refused) => {

@@ -1,11 +1,14 @@
 //! The session's process, as commands need it: restarted if it has died, and described in the status.
 
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use paw_broker::client::{self, PortOwner};
 use paw_broker::endpoint::{Endpoint, VERSION, repository_hash};
 use paw_core::SessionStatus;
 use paw_core::paths::PawDir;
+use paw_host::clock::Stopwatch;
 use paw_host::git::Repo;
 use paw_host::locks::SessionLock;
 use paw_host::process::shell_quote;
@@ -15,6 +18,10 @@ use paw_view::BrokerView;
 use super::{LifecycleError, Session};
 use crate::panes::plain;
 use crate::session_process::{self, ENSURE, ProcessState, SESSION_COMMAND};
+
+/// How long [`Session::wait_for_process`] waits. Longer than a process may take to start.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(25);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The result of [`Session::ensure_process`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +53,19 @@ impl Session {
         }
         session_process::start(&self.repo, program, &session.receipt, &lock)?;
         Ok(EnsuredProcess::Started)
+    }
+
+    /// Like [`Self::ensure_process`], and waits while another command starts the process or changes the session.
+    pub fn wait_for_process(&self, program: &Path) -> Result<EnsuredProcess, LifecycleError> {
+        let watch = Stopwatch::start();
+        loop {
+            match self.ensure_process(program)? {
+                EnsuredProcess::Busy if !watch.remaining(WAIT_TIMEOUT).is_zero() => {
+                    thread::sleep(POLL_INTERVAL);
+                }
+                ensured => return Ok(ensured),
+            }
+        }
     }
 
     /// Whether the session's process is running.

@@ -145,15 +145,6 @@ fn send(world: &World, receipt: &paw_core::Receipt, mark: &str) -> paw_host::tmu
 }
 
 #[test]
-fn start_fails_while_another_start_is_running() {
-    let world = World::new("busy");
-    let held = launch::lock(&world.repo()).unwrap();
-    assert!(launch::lock(&world.repo()).unwrap_err().to_string().contains("another `git paw start`"));
-    drop(held);
-    assert!(launch::lock(&world.repo()).is_ok());
-}
-
-#[test]
 fn start_accepts_branch_names_with_shell_syntax() {
     let world = World::new("hostile");
     let branches =

@@ -172,7 +172,7 @@ fn resume_after_a_pause_restarts_only_the_dashboard() {
     started.status = SessionStatus::Paused;
     world.receipts.save(&started, &world.receipts.lock().unwrap()).unwrap();
     assert_eq!(world.running().status(&started), SessionStatus::Paused);
-    let lock = launch::lock(&world.repo()).unwrap();
+    let lock = launch::lock(&world.repo(), || {}).unwrap();
     let resumed = recover::resume(world.services(), &world.repo(), &started, &lock).unwrap();
     assert_eq!(resumed.status, SessionStatus::Active);
     assert_eq!(world.tmux.panes_with(&started.session_name, "@paw_agent").unwrap(), before);
@@ -190,7 +190,7 @@ fn resume_recreates_a_closed_dashboard_pane() {
         let (dashboard, _) = panes.iter().find(|(_, mark)| mark == "dashboard").unwrap();
         world.tmux.run(&TmuxCommand::new("kill-pane").args(["-t", dashboard])).unwrap();
         started.status = SessionStatus::Paused;
-        let lock = launch::lock(&world.repo()).unwrap();
+        let lock = launch::lock(&world.repo(), || {}).unwrap();
         recover::resume(world.services(), &world.repo(), &started, &lock).unwrap();
         assert_eq!(marks(&world, &started), before);
         world.wait_for(&started.session_name, "dashboard", "dashboard in");

@@ -130,7 +130,7 @@ impl World {
         plan: &SessionPlan,
         preparation: &Preparation,
     ) -> Result<LaunchedSession, LaunchError> {
-        let lock = launch::lock(&self.repo()).unwrap();
+        let lock = launch::lock(&self.repo(), || {}).unwrap();
         let options = LaunchOptions {
             config: &self.config,
             config_dir: &self.root().join("config"),
@@ -154,7 +154,7 @@ impl World {
         let (repo, config_dir) = (self.repo(), self.root().join("config"));
         let briefings =
             BriefingContext { repo: &repo, config: &self.config, config_dir: &config_dir, spec: &|_| None };
-        let lock = launch::lock(&repo).unwrap();
+        let lock = launch::lock(&repo, || {}).unwrap();
         let context = RecoveryContext {
             repo: &repo,
             briefings,

@@ -15,7 +15,7 @@ use paw_host::clock::{self, Stopwatch};
 use paw_host::files::{self, Lock};
 use paw_host::git::Repo;
 use paw_session::lifecycle::Session;
-use paw_session::{launch, session_process};
+use paw_session::session_process;
 use paw_worktree::repair as registry_repair;
 
 use super::DoctorCheck;
@@ -129,7 +129,7 @@ fn repair_log(repo: &Repo, context: &Context) -> Result<(), PawError> {
     if log_repair::find_damage(&dir.log()).is_none() {
         return Ok(());
     }
-    let session_lock = launch::lock(repo)?;
+    let session_lock = context.lock_session(repo)?;
     session_process::end(repo);
     let lock = take_broker_lock(&dir)?;
     let trail = CheckoutDir::of(&repo.root).audit_trail();

@@ -6,7 +6,6 @@ use paw_host::clock;
 use paw_host::git::Git;
 use paw_host::process::own_program;
 use paw_screen::text::Text;
-use paw_session::launch;
 use paw_supervisor::prompt_reply::{PendingPrompt, PromptReply};
 use paw_supervisor::sweep::{self, AgentSnapshot};
 use serde_json::json;
@@ -28,7 +27,7 @@ pub(super) fn approve(agent: &str, context: &Context) -> Result<(), PawError> {
 /// Starts an agent's CLI again.
 pub(super) fn restart(agent: &str, context: &Context) -> Result<(), PawError> {
     context.privileged_client("restart an agent")?;
-    let lock = launch::lock(&context.require_repo()?)?;
+    let lock = context.lock_session(&context.require_repo()?)?;
     let id = context.require_session()?.restart_agent(&own_program()?, agent, &lock)?;
     if context.output.wants_json() {
         return context.output.document(&json!({"agent": id, "restarted": true}));
