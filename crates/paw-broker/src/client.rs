@@ -252,7 +252,6 @@ impl BrokerClient {
                 Err(ClientError::Connection { .. }) if failures < ATTEMPTS && !left.is_zero() => {
                     failures += 1;
                 }
-                Err(ClientError::Connection { .. }) => return self.load_inbox(agent, since, Duration::ZERO),
                 Err(error) => return Err(error),
             }
             // A broker that is shutting down responds at once.
@@ -306,15 +305,17 @@ impl BrokerClient {
         }
     }
 
-    /// Sends a request that may be sent again. `None` if no broker is running.
+    /// Sends a request to the broker. `None` if no broker is running.
     fn send(&self, request: &HttpRequest<'_>) -> Result<Option<HttpResponse>, ClientError> {
         for _ in 0..ATTEMPTS {
             let Some(url) = self.find_broker()? else { return Ok(None) };
             let Some(address) = endpoint::parse_address(&url) else { return Ok(None) };
             match request.send(address, self.token.as_ref()) {
                 Ok(answer) => return Ok(Some(answer)),
-                // The broker is starting, or has just ended: a killed process listens until it is gone.
-                Err(error) if is_gone(&error) => thread::sleep(RETRY_DELAY),
+                // The broker is starting or has just ended. Nothing was sent.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                    thread::sleep(RETRY_DELAY);
+                }
                 Err(source) => return Err(ClientError::Connection { url, source }),
             }
         }
@@ -334,15 +335,6 @@ impl BrokerClient {
         let endpoint = Endpoint::load(&self.dir)?.map(|endpoint| endpoint.url);
         Ok(endpoint.or_else(|| self.url.clone()))
     }
-}
-
-/// Whether nobody listens, or the other side ended without a response.
-fn is_gone(error: &io::Error) -> bool {
-    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionRefused, ConnectionReset, UnexpectedEof};
-    matches!(
-        error.kind(),
-        ConnectionRefused | ConnectionReset | ConnectionAborted | BrokenPipe | UnexpectedEof
-    )
 }
 
 /// A response of `/messages?entries=1`.

@@ -129,6 +129,11 @@ impl SendId {
         Self::parse(&format!("commit-{commit}"))
     }
 
+    /// The id of the feedback about a commit on another branch than the agent's own.
+    pub fn of_stray_commit(commit: &str) -> Option<Self> {
+        Self::parse(&format!("stray-{commit}"))
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -68,17 +68,18 @@ fn find_left(broker: &Broker, targets: &[WatchTarget]) -> Result<Vec<AgentId>, P
     Ok(agents.filter(|agent| !is_present(agent)).cloned().collect())
 }
 
-/// Reports a commit of an agent, unless its hook has done so.
+/// Reports a commit of an agent, unless its hook has done so, and tells the agent if it is on another agent's branch.
 fn report_commit(bus: &Bus, worktree: &Path, commit: &str) {
-    let reported = match CommitSignal::find(worktree, commit) {
-        Ok(Some(signal)) => {
-            bus.publish_once_blocking(signal.to_message(), clock::now(), SendId::of_commit(commit))
-        }
+    let signal = match CommitSignal::find(worktree, commit) {
+        Ok(Some(signal)) => signal,
         Ok(None) => return,
         Err(error) => return tracing::warn!(target: "paw::session", "cannot report a commit: {error}"),
     };
-    if let Err(error) = reported {
-        tracing::warn!(target: "paw::session", "cannot store a message: {error}");
+    let stray = signal.stray_feedback().map(|feedback| (feedback, SendId::of_stray_commit(commit)));
+    for (message, id) in [(signal.to_message(), SendId::of_commit(commit))].into_iter().chain(stray) {
+        if let Err(error) = bus.publish_once_blocking(message, clock::now(), id) {
+            tracing::warn!(target: "paw::session", "cannot store a message: {error}");
+        }
     }
 }
 

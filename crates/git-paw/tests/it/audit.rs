@@ -116,6 +116,39 @@ fn audit_decisions_hold_for_one_commit_and_are_part_of_its_proof() {
 }
 
 #[test]
+fn the_constitution_is_walked_item_by_item_and_its_findings_are_part_of_the_proof() {
+    let scene = Scene::new();
+    scene
+        .repo
+        .write("docs/constitution.md", "# Principles\n## Library first\nNo frameworks.\n## Test first\n");
+    let tip = scene.tip();
+    let shown = scene.paw(&["audit", "feat/x"]);
+    assert!(!shown.stderr.contains(MISSING), "{shown}");
+    let checklist = "constitution (docs/constitution.md)\n  open    constitution-1   Library first\n  open    constitution-2   Test first\n";
+    assert!(shown.stdout.contains(checklist), "{shown}");
+
+    let fail = "constitution-1=left-pad is a framework of one function";
+    let decide = ["audit", "feat/x", "--commit", &tip, "--pass", "constitution-2", "--fail", fail, "--json"];
+    scene.json(&decide);
+    let verified = scene.json(&["verify", "feat/x", "--json"]);
+    let error = "[doc audit] constitution: Library first: left-pad is a framework of one function";
+    assert_eq!((&verified["verdict"], &verified["errors"]), (&json!("failed"), &json!([error])));
+    scene.json(&["audit", "feat/x", "--commit", &tip, "--pass", "constitution-1", "--json"]);
+    assert_eq!(scene.json(&["verify", "feat/x", "--json"])["verdict"], "verified");
+    let proof = scene.json(&["proof", "show", "feat/x", "--json"]);
+    let mut findings: Vec<_> = proof["record"]["audit"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|finding| (finding["check"].clone(), finding["item"].clone(), finding["result"].clone()))
+        .collect();
+    findings.sort_by_key(|(_, item, _)| item.to_string());
+    let passed = |item: &str| (json!("constitution"), json!(item), json!("passed"));
+    assert_eq!(findings, [passed("Library first"), passed("Test first")], "{proof}");
+    assert_eq!(scene.paw(&["proof", "check", "feat/x"]).code, 0);
+}
+
+#[test]
 fn an_agent_cannot_decide_its_own_audit() {
     let mut scene = Scene::new();
     scene.sandbox.set("GIT_PAW_AGENT_ID", "feat-x");

@@ -5,13 +5,13 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use paw_core::AgentId;
-use paw_core::paths::AGENT_FILE;
+use paw_core::paths::{AGENT_FILE, BRANCH_FILE};
 use paw_host::files::load_text;
 use paw_host::git::{Git, GitError};
 use serde_json::Value;
 
 use super::install::HookError;
-use crate::message::{ArtifactMessage, Message};
+use crate::message::{ArtifactMessage, FeedbackMessage, Message};
 
 /// The most files and bytes of JSON in a message. Above this, the message also has the total. The broker's limit is twice
 /// that size.
@@ -24,6 +24,8 @@ pub struct CommitSignal {
     pub agent: AgentId,
     pub commit: String,
     pub branch: Option<String>,
+    /// The branch that the branch guard allows, if it is on.
+    pub guarded: Option<String>,
     /// The files it changed relative to its first parent. All of its files for a root commit.
     pub files: Vec<PathBuf>,
 }
@@ -40,8 +42,22 @@ impl CommitSignal {
         };
         let Some(commit) = git.find_object(commit, "commit")? else { return Ok(None) };
         let branch = git.find_current_branch()?.map(String::from);
+        let guarded = load_text(&admin.join(BRANCH_FILE))?;
+        let guarded = guarded.map(|line| line.trim_end().trim_start_matches("refs/heads/").to_owned());
         let files = changed_files(&git, &commit)?;
-        Ok(Some(Self { agent, commit, branch, files }))
+        Ok(Some(Self { agent, commit, branch, guarded, files }))
+    }
+
+    /// The feedback to an agent that committed on another branch than its own. The guard refuses such a commit, but a CLI that
+    /// disables hooks disables the guard, too.
+    pub fn stray_feedback(&self) -> Option<Message> {
+        let (branch, own) = (self.branch.as_ref()?, self.guarded.as_ref()?);
+        let error = format!(
+            "[branch guard] this worktree belongs to {own}, but {branch} is checked out: your last commit is on {branch}. Switch \
+             back to {own} and bring the commit there"
+        );
+        let feedback = || FeedbackMessage::new(self.agent.clone(), AgentId::supervisor(), vec![error]).into();
+        (branch != own).then(feedback)
     }
 
     pub fn to_message(&self) -> Message {

@@ -121,19 +121,6 @@ fn message_whose_answer_is_lost_is_stored_once() {
 }
 
 #[test]
-fn inbox_whose_answer_is_lost_is_read_from_the_log() {
-    for answer in [&b""[..], b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{\"entries\": ["] {
-        let server = Server::start();
-        let a = client(server.dir.path(), "a", &server.token("a"));
-        let b = client(server.dir.path(), "b", &server.token("b"));
-        a.publish(&artifact("a", "one"), clock::now()).unwrap();
-        lose_answers(&server, answer);
-        let inbox = b.inbox(0, Duration::ZERO).unwrap();
-        assert_eq!((inbox.messages.len(), inbox.last_seq), (1, 1));
-    }
-}
-
-#[test]
 fn commit_whose_answer_is_lost_asks_for_one_verification() {
     let server = Server::start_with(|settings| settings.nudge = true);
     let a = client(server.dir.path(), "a", &server.token("a"));

@@ -103,6 +103,7 @@ fn a_commit_with_many_files_is_reported_within_the_brokers_limit() {
             agent: AgentId::new("feat-x").unwrap(),
             commit: "c".repeat(40),
             branch: None,
+            guarded: None,
             files,
         };
         let message = signal.to_message();
@@ -259,6 +260,28 @@ fn a_commit_on_another_branch_is_refused_only_with_a_guard() {
     assert_eq!(hooked.commit(&hooked.tree, &["-m", "detached"]).code, 0);
     git(&hooked.tree, ["switch", "--quiet", "feat/x"]);
     assert_eq!(hooked.commit(&hooked.tree, &["-m", "right"]).code, 0);
+}
+
+#[test]
+fn a_commit_on_another_branch_that_disables_hooks_is_feedback_for_its_agent() {
+    let hooked = Hooked::new("feat/x");
+    let guard = Some(BranchName::new("feat/x").unwrap());
+    install(&HookSetup { guard, ..hooked.setup() }).unwrap();
+    let commit = || {
+        git(&hooked.tree, ["-c", "core.hooksPath=", "commit", "--quiet", "--allow-empty", "-m", "x"]);
+        CommitSignal::find(&hooked.tree, "HEAD").unwrap().unwrap().stray_feedback()
+    };
+    assert_eq!(commit(), None, "on its own branch");
+    git(&hooked.tree, ["-c", "core.hooksPath=", "switch", "--quiet", "--create", "elsewhere"]);
+    let Some(Message::Feedback(feedback)) = commit() else { panic!() };
+    assert_eq!(feedback.agent_id.as_str(), "feat-x");
+    let [error] = &feedback.errors[..] else { panic!("{feedback:?}") };
+    assert!(
+        error.starts_with("[branch guard] this worktree belongs to feat/x, but elsewhere is checked out"),
+        "{error}"
+    );
+    install(&hooked.setup()).unwrap();
+    assert_eq!(commit(), None, "without the guard");
 }
 
 #[test]
