@@ -94,6 +94,64 @@ def deny_by_command(lab):
     verdict_says(lab, command, "denied by")
 
 
+def pane_of(lab, whose):
+    panes = lab.tmux("list-panes", "-a", "-F", "#{@paw_agent} #{pane_id}").splitlines()
+    return next(pane for owner, pane in (line.split(" ") for line in panes) if owner == whose)
+
+
+def press_in_dashboard(lab, key):
+    """Opens the prompt with the key, and presses it once more when the whole command is shown."""
+    dashboard = pane_of(lab, "dashboard")
+    lab.wait("the dashboard shows that it waits", lambda: "needs approval" in lab.screen(dashboard))
+    # The first key selects the agent that waits, the second one reads its prompt.
+    lab.keys("n", key, pane=dashboard)
+    shown = lambda: f"{AGENT} ({lab.cli.name}) wants" in lab.screen(dashboard)  # noqa: E731
+    lab.wait("the dashboard shows the prompt", shown)
+    expect("rm -r build" in lab.screen(dashboard), "the command is not shown")
+    lab.keys(key, pane=dashboard)
+    lab.wait("the prompt is closed", lambda: not shown())
+
+
+@check("approved in the dashboard")
+def approve_in_dashboard(lab):
+    directory, command = ask_to_remove(lab, "job-dash-yes")
+    press_in_dashboard(lab, "a")
+    lab.wait("the command runs", lambda: not directory.exists())
+    lab.wait_for_state("idle")
+    verdict_says(lab, command, "approved by")
+
+
+@check("denied in the dashboard")
+def deny_in_dashboard(lab):
+    directory, command = ask_to_remove(lab, "job-dash-no")
+    press_in_dashboard(lab, "d")
+    lab.wait_for_state("idle")
+    expect(directory.is_dir(), "it was run all the same")
+    verdict_says(lab, command, "denied by")
+
+
+@check("pane made narrow while it runs")
+def shrink(lab):
+    """The pane loses its width while a prompt is shown, and again gets it back."""
+    pane = lab.agent()["pane"]
+    beside = lab.tmux("split-window", "-d", "-h", "-l", "160", "-t", pane, "-P", "-F", "#{pane_id}", "sleep 3600").strip()
+    try:
+        lab.tmux("resize-pane", "-t", beside, "-x", "20")
+        directory, _ = ask_to_remove(lab, "job-shrink")
+        lab.tmux("resize-pane", "-t", beside, "-x", "160")
+        width = int(lab.tmux("display-message", "-p", "-t", pane, "#{pane_width}"))
+        expect(width <= NARROW, f"the pane has {width} columns")
+        lab.wait("git paw approve answers it", lambda: lab.paw("approve", AGENT, "--yes"))
+        lab.wait("the command runs", lambda: not directory.exists())
+        lab.wait_for_state("idle")
+        directory, _ = ask_to_remove(lab, "job-shrunk")
+        lab.wait("git paw deny answers it", lambda: lab.paw("deny", AGENT))
+        lab.wait_for_state("idle")
+        expect(directory.is_dir(), "it was run all the same")
+    finally:
+        lab.tmux("kill-pane", "-t", beside)
+
+
 @check("approvals at 40 columns")
 def narrow(lab):
     """In a session of its own: five agents share a window of 200 columns."""
@@ -129,4 +187,7 @@ def narrow(lab):
         lab.paw("purge", "--force")
 
 
-APPROVALS = (approve, hold_back, deny, approve_by_hand, approve_by_command, deny_by_command)
+APPROVALS = (
+    approve, hold_back, deny, approve_by_hand, approve_by_command, deny_by_command, approve_in_dashboard, deny_in_dashboard,
+    shrink,
+)  # fmt: skip
