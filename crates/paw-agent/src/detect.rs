@@ -74,9 +74,14 @@ pub struct DetectedClis {
 }
 
 impl DetectedClis {
+    /// Whether a CLI of this name was found.
+    pub fn has(&self, name: &str) -> bool {
+        self.clis.iter().any(|cli| cli.binary_name == name)
+    }
+
     /// Adds the program of this name on `search_path`, unless a CLI of this name was found.
     pub fn add_program(&mut self, name: &str, search_path: &OsStr) {
-        if name.contains('/') || self.clis.iter().any(|cli| cli.binary_name == name) {
+        if name.contains('/') || self.has(name) {
             return;
         }
         if let Some(path) = find_program(name, search_path) {

@@ -23,6 +23,11 @@ impl Layers {
         Ok(config::resolve(self.user.clone(), self.repo.clone(), exists)?)
     }
 
+    /// Whether one of the files sets this key.
+    pub fn has(&self, key: &str) -> bool {
+        self.user.has(key) || self.repo.has(key)
+    }
+
     /// Without the repository's file.
     #[must_use]
     pub fn of_user_alone(&self) -> Self {

@@ -273,7 +273,7 @@ impl Tmux {
 
     /// Like [`Self::attach`], for a target.
     pub fn attach_target(&self, target: &str) -> Result<(), TmuxError> {
-        let inside = std::env::var_os("TMUX").is_some_and(|value| self.is_server_of(&value));
+        let inside = self.is_own_server();
         let verb = if inside { "switch-client" } else { "attach-session" };
         let command = TmuxCommand::new(verb).args(["-t", target]);
         let tmux = self.command(command.words());
@@ -284,6 +284,21 @@ impl Tmux {
                 Err(TmuxError::Failed { command: command.to_string(), exit, stderr: "see above".to_owned() })
             }
         }
+    }
+
+    /// Whether this process runs in a pane of this server.
+    fn is_own_server(&self) -> bool {
+        std::env::var_os("TMUX").is_some_and(|value| self.is_server_of(&value))
+    }
+
+    /// The size of the terminal that [`Self::attach`] would use, if this process runs in a pane of this server: that of the
+    /// client, not of the pane.
+    pub fn find_client_size(&self) -> Option<(u16, u16)> {
+        let format = "#{client_width} #{client_height}";
+        let show = TmuxCommand::new("display-message").args(["-p", format]);
+        let shown = self.is_own_server().then(|| self.run(&show).ok())??;
+        let (columns, lines) = shown.trim().split_once(' ')?;
+        Some((columns.parse().ok()?, lines.parse().ok()?))
     }
 
     /// Whether the value of `TMUX` belongs to a pane of this server, by the name of its socket.

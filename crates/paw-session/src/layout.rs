@@ -17,6 +17,8 @@ pub const MAX_SUPERVISED: usize = 25;
 /// The most agents in a session without a supervisor. Panes narrower than ten columns are unusable.
 pub const MAX_BARE: usize = 90;
 const MAX_ROWS: usize = 5;
+/// The smallest pane in which a person can read a CLI, without borders.
+const READABLE: (u16, u16) = (30, 5);
 
 /// A request for more agents than a window can show.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -130,6 +132,18 @@ impl Layout {
             row
         });
         Ok(Self { rows: rows.collect(), windows: agents - in_first })
+    }
+
+    /// Whether a person can read the panes of a grid of agents in a window of this size.
+    pub fn is_grid_readable(top: TopRow, agents: usize, (columns, lines): (u16, u16)) -> bool {
+        let Ok(grid) = Self::new(LayoutMode::Grid, top, agents) else { return true };
+        let share = |total: u16, part: u16, whole: u16| u32::from(total) * u32::from(part) / u32::from(whole);
+        grid.rows.iter().skip(usize::from(top != TopRow::Nothing)).all(|row| {
+            let panes = count(row.widths.len());
+            let width = share(columns.saturating_sub(panes - 1), 1, panes);
+            let height = share(lines, row.lines, HEIGHT).saturating_sub(1);
+            width >= READABLE.0.into() && height >= READABLE.1.into()
+        })
     }
 
     /// The number of panes in the first window.
@@ -253,6 +267,25 @@ mod tests {
         assert_eq!((shape(&layout), layout.windows, layout.panes()), (vec![(0, 1, 100)], 4, 5));
         let layout = windows(TopRow::Nothing, 4);
         assert_eq!((shape(&layout), layout.windows, layout.panes()), (vec![(0, 1, 100)], 3, 4));
+    }
+
+    #[test]
+    fn grid_is_readable_at_its_own_size_and_for_few_agents_in_a_small_terminal() {
+        let most_agents = |top, size| {
+            let readable = |agents: &usize| Layout::is_grid_readable(top, *agents, size);
+            (1..=MAX_SUPERVISED).take_while(readable).last()
+        };
+        for (size, supervised, bare) in [
+            ((200, 50), Some(25), Some(25)),
+            ((200, 49), Some(25), Some(25)),
+            ((120, 39), Some(3), Some(3)),
+            ((80, 23), Some(2), Some(2)),
+            ((29, 50), None, None),
+            ((80, 8), None, Some(2)),
+        ] {
+            assert_eq!(most_agents(TopRow::SupervisorAndDashboard, size), supervised, "{size:?}");
+            assert_eq!(most_agents(TopRow::Nothing, size), bare, "{size:?}");
+        }
     }
 
     #[test]

@@ -5,12 +5,13 @@ use std::path::Path;
 use clap::Args;
 use paw_agent::detect_clis;
 use paw_agent::hooks::HookEnvironment;
+use paw_broker::client::BrokerClient;
 use paw_core::config::PawConfig;
 use paw_core::{ErrorCode, PawError, SessionMode};
 use paw_host::clock;
 use paw_host::locks::SessionLock;
 use paw_host::process::own_program;
-use paw_session::launch::{self, LaunchOptions, LaunchServices};
+use paw_session::launch::{LaunchOptions, LaunchServices};
 use paw_session::lifecycle::Session;
 use paw_session::lifecycle::add::AddedAgent;
 use paw_session::plan::{self, AgentRequest, NamedAgent, PlanContext, SessionPlan, StartRequest};
@@ -51,8 +52,10 @@ pub(crate) struct AddArgs {
 
 pub(crate) fn run(args: &AddArgs, context: &Context) -> Result<(), PawError> {
     // Before the lock, which the start of the process needs.
-    context.ensure_process(&context.require_session()?);
-    let lock = launch::lock(&context.require_repo()?)?;
+    let session = context.require_session()?;
+    context.ensure_process(&session);
+    let broker = if session.receipt.has_broker() { Some(context.broker_client()?) } else { None };
+    let lock = context.lock_session(&session.repo)?;
     let session = context.require_session()?;
     let layers = context.load_config()?;
     let consent = Consent::of_flag(args.trust);
@@ -63,7 +66,13 @@ pub(crate) fn run(args: &AddArgs, context: &Context) -> Result<(), PawError> {
         // The agent before it changed the receipt.
         let session = context.require_session()?;
         let plan = make_plan(request, &session, &config, !args.no_rebase, context)?;
-        add(&plan, &session, &config, (&preparation, &lock), context)?;
+        let added = add(&plan, &session, &config, (&preparation, &lock), context)?;
+        if let Some(broker) = &broker
+            && let Err(error) = watch_worktree(&added, broker)
+        {
+            context.output.warn(&format!("the session is not watching the new worktree yet: {error}"));
+        }
+        context.output.say(&format!("added {} → {}", added.agent.branch, added.agent.cli))?;
     }
     Ok(())
 }
@@ -74,7 +83,7 @@ fn add(
     config: &PawConfig,
     (preparation, lock): (&Preparation, &SessionLock),
     context: &Context,
-) -> Result<(), PawError> {
+) -> Result<AddedAgent, PawError> {
     let options =
         LaunchOptions { config, config_dir: context.dirs.config_dir(), preparation, lock, now: clock::now() };
     let worktrees = Worktrees::open(context.dirs.data_dir())?;
@@ -89,18 +98,12 @@ fn add(
     for note in &added.notes {
         context.output.warn(note);
     }
-    if session.receipt.has_broker()
-        && let Err(error) = watch_worktree(&added, context)
-    {
-        context.output.warn(&format!("the session is not watching the new worktree yet: {error}"));
-    }
-    context.output.say(&format!("added {} → {}", added.agent.branch, added.agent.cli))
+    Ok(added)
 }
 
 /// Asks the running broker to watch the new worktree. A broker that starts later watches all of them.
-fn watch_worktree(added: &AddedAgent, context: &Context) -> Result<(), PawError> {
-    let client = context.broker_client()?;
-    client.watch(&added.id, &added.agent.worktree_path, &added.agent.cli)?;
+fn watch_worktree(added: &AddedAgent, broker: &BrokerClient) -> Result<(), PawError> {
+    broker.watch(&added.id, &added.agent.worktree_path, &added.agent.cli)?;
     Ok(())
 }
 
@@ -111,10 +114,14 @@ fn gather(
     config: &PawConfig,
     context: &Context,
 ) -> Result<Vec<AgentRequest>, PawError> {
-    let clis = detect_clis(&config.clis, &context.search_path).clis;
-    let is_cli = |name: &str| clis.iter().any(|cli| cli.binary_name == name);
-    let named: Vec<_> =
-        args.branches.iter().map(|text| NamedAgent::parse(text, is_cli)).collect::<Result<_, _>>()?;
+    let mut clis = detect_clis(&config.clis, &context.search_path);
+    for (_, name) in args.branches.iter().filter_map(|text| text.rsplit_once('=')) {
+        clis.add_program(name, &context.search_path);
+    }
+    let is_cli = |name: &str| clis.has(name);
+    let branches = session.repo.git().branches()?;
+    let named = |text: &String| NamedAgent::parse(text, is_cli, &branches);
+    let named: Vec<_> = args.branches.iter().map(named).collect::<Result<_, _>>()?;
     let spec =
         args.from_spec.as_ref().map(|name| require_spec(name, session, config, context)).transpose()?;
     let branches: Vec<_> = named

@@ -34,7 +34,10 @@ pub(crate) fn run(_args: &ReportArgs, context: &Context) -> Result<(), PawError>
         document["needed_you"] = json!(report.decisions.len());
         return output.document(&document);
     }
-    let rows = report.agents.iter().map(row).collect();
+    if report == SessionReport::default() {
+        return output.say("nothing happened yet: no agent had anything verified, merged, asked or approved");
+    }
+    let rows: Vec<_> = report.agents.iter().map(row).collect();
     let titles = [
         "AGENT",
         "VERIFIED",
@@ -47,7 +50,9 @@ pub(crate) fn run(_args: &ReportArgs, context: &Context) -> Result<(), PawError>
         "EXITS",
         "APPROVED",
     ];
-    output.table(titles, rows)?;
+    if !rows.is_empty() {
+        output.table(titles, rows)?;
+    }
     output.say(&format!("needed you {}", plural(report.decisions.len(), "time")))?;
     report.decisions.iter().try_for_each(|decision| output.say(&line(decision)))
 }

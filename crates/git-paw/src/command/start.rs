@@ -3,6 +3,7 @@
 mod agents;
 mod dry_run;
 mod existing;
+mod fit;
 mod show;
 mod unattended;
 
@@ -156,7 +157,7 @@ fn begin(args: &StartArgs, context: &Context) -> Result<Option<StartedSession>, 
     Tmux::default().require_minimum()?;
     let worktrees = Worktrees::open(context.dirs.data_dir())?;
     let program = own_program()?;
-    let lock = launch::lock(&site.repo)?;
+    let lock = context.lock_session(&site.repo)?;
     let session = Session::find(&site.repo, &site.receipts)?;
     let tmux = match &session {
         Some(session) => session.tmux.clone(),
@@ -240,7 +241,7 @@ fn start_new(
 
 /// Says once per repository that several agents could exchange messages, unless the configuration decides about it.
 fn mention_messages(plan: &SessionPlan, site: &StartContext, context: &Context) -> Result<(), PawError> {
-    let is_decided = site.layers.user.has("broker.enabled") || site.layers.repo.has("broker.enabled");
+    let is_decided = site.layers.has("broker.enabled");
     let mark = PawDir::of(&plan.repo.common_dir).messages_mentioned();
     if plan.agents.len() < 2 || plan.broker.is_some() || is_decided || mark.exists() {
         return Ok(());
@@ -284,7 +285,8 @@ fn make_plan(
 ) -> Result<Option<SessionPlan>, PawError> {
     let repo = &site.repo;
     let mut found = detect_clis(&config.clis, &context.search_path);
-    if let Some(name) = &args.cli {
+    let named = args.branches.iter().filter_map(|text| text.rsplit_once('='));
+    for name in named.map(|(_, name)| name).chain(args.cli.as_deref()) {
         found.add_program(name, &context.search_path);
     }
     for missing in &found.missing {
@@ -335,6 +337,7 @@ fn make_plan(
     }
     let unattended = args.unattended.is_wanted();
     let request = StartRequest { agents: wanted, supervisor, unattended, rebase: !args.no_rebase };
+    let is_layout_chosen = args.layout.is_some() || site.layers.has("layout.mode");
     let site = PlanContext {
         repo,
         config,
@@ -345,7 +348,11 @@ fn make_plan(
     };
     let taken = |name: &_| running.has_name(name) || listing.has_name(name);
     let planned = plan::plan(&request, &site, taken, Path::exists).map_err(PawError::from);
-    planned.map(Some).map_err(|error| asking.explain(error))
+    let mut planned = planned.map_err(|error| asking.explain(error))?;
+    if !is_layout_chosen {
+        fit::fit_layout(&mut planned, context);
+    }
+    Ok(Some(planned))
 }
 
 /// Deletes old logs of earlier sessions. Problems are only warnings.

@@ -6,7 +6,7 @@ use std::{fs, thread};
 use paw_host::files::Lock;
 use paw_testkit::{AgentLook, RunOutput, Sandbox, Terminal, TestRepo, wait_until};
 
-use crate::paw::paw;
+use crate::paw::{PROGRAM, paw};
 
 struct World {
     sandbox: Sandbox,
@@ -102,8 +102,10 @@ fn told() -> World {
     wait_until("its window says so", || (names() == "feat-x\n! feat-y\n").then_some(()));
     let status = world.of_pane("feat-x", "#{@paw_status}");
     assert_eq!(status, "1 needs you: feat-y");
-    let line = world.sandbox.tmux(["show-options", "-v", "-t", "=paw-app:", "status-right"]).stdout;
-    assert_eq!(line.trim_end(), "#{?@paw_status,#{@paw_status} ,}mine");
+    let own = world.sandbox.tmux(["show-options", "-gv", "status-right"]).stdout;
+    assert_eq!(own, "mine\n", "other sessions of the user keep theirs");
+    let line = world.of_pane("feat-x", "#{T:status-right}");
+    assert_eq!(line, status, "in a narrow terminal, as without one, it replaces what the user has there");
     let shown = world.paw(&["status"]).stdout;
     assert!(shown.contains("approval") && shown.contains("idle"), "{shown}");
     world
@@ -143,11 +145,12 @@ fn agents_that_need_the_user_call_once_and_not_for_the_pane_the_user_looks_at() 
     assert_eq!(world.sandbox.session_processes().len(), 1);
 
     // The user looks at one window and is told about the other one only.
-    let _terminal = Terminal::run(&world.sandbox, &world.repo.root, "tmux", &["attach", "-t", "=paw-app:0"]);
+    let terminal = Terminal::run(&world.sandbox, &world.repo.root, "tmux", &["attach", "-t", "=paw-app:0"]);
     wait_until("the user looks at feat-x", || {
         let clients = world.sandbox.tmux(["list-clients", "-F", "#{pane_id}"]).stdout;
         clients.contains(&world.pane("feat-x")).then_some(())
     });
+    terminal.wait_for("1 needs you: feat-y mine");
     world.submit("feat-x", "[[bash:git push --force x]]");
     wait_until("feat-x waits", || {
         world.of_pane("feat-x", "#{@paw_state}").contains("git push --force x").then_some(())
@@ -161,12 +164,18 @@ fn agents_that_need_the_user_call_once_and_not_for_the_pane_the_user_looks_at() 
     assert!(!world.sandbox.root().join("owned").exists(), "a repository cannot set the command");
 }
 
-/// One supervised session: the supervisor waits, a prompt cannot be delivered, and gates fail.
+/// One supervised session: an agent asks and is done, the supervisor waits, a prompt cannot be delivered, and gates fail.
 #[test]
 fn events_of_a_supervised_session_call_the_user_by_bell_desktop_and_command() {
     let sandbox = Sandbox::new();
     let supervisor = sandbox.install_agent("claude", AgentLook::Claude, "");
-    sandbox.install_program("worker", "#!/bin/sh\nprintf '> '\nexec sleep 600\n");
+    // An agent that asks, and later is done, when the test says so.
+    let worker = format!(
+        "#!/bin/sh\nprintf '> '\nuntil [ -e {root}/ask ]; do sleep 0.1; done\n{PROGRAM} say question 'which one?'\n\
+         until [ -e {root}/finish ]; do sleep 0.1; done\n{PROGRAM} say status done --message 'the parser works'\nexec sleep 600\n",
+        root = sandbox.root().display()
+    );
+    sandbox.install_program("worker", &worker);
     sandbox.install_program("broken", "#!/bin/sh\nexit 3\n");
     configure(
         &sandbox,
@@ -182,6 +191,16 @@ fn events_of_a_supervised_session_call_the_user_by_bell_desktop_and_command() {
         })
     };
 
+    let rings = |agent: &str| {
+        wait_until(&format!("the bell of {agent}"), || {
+            (world.of_pane(agent, "#{window_bell_flag}") == "1").then_some(())
+        });
+    };
+    world.sandbox.write("ask", "");
+    told("question feat-x which one?");
+    rings("feat-x");
+    world.sandbox.write("finish", "");
+    told("finished feat-x the parser works");
     let worktree = world.sandbox.root().join("app-feat-x");
     fs::write(worktree.join("bad"), "").unwrap();
     paw_testkit::git(&worktree, ["add", "bad"]);
@@ -196,12 +215,15 @@ fn events_of_a_supervised_session_call_the_user_by_bell_desktop_and_command() {
     let prompt = told("prompt feat-dead ");
     assert!(prompt.len() > "prompt feat-dead ".len(), "it says why: {prompt}");
     told("supervisor_waits supervisor touch made-up");
-    for agent in ["feat-x", "feat-dead", "supervisor"] {
-        wait_until(&format!("the bell of {agent}"), || {
-            (world.of_pane(agent, "#{window_bell_flag}") == "1").then_some(())
-        });
-    }
-    let titles = ["feat-x fails its gates", "feat-dead did not receive", "supervisor waits"];
+    rings("feat-dead");
+    rings("supervisor");
+    let titles = [
+        "feat-x asks",
+        "feat-x is done",
+        "feat-x fails its gates",
+        "feat-dead did not receive",
+        "supervisor waits",
+    ];
     for title in titles {
         wait_until(title, || world.file("desktop").contains(&format!("--|{title}")).then_some(()));
     }

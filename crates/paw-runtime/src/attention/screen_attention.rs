@@ -15,6 +15,12 @@ use super::notice::Notice;
 const STATUS: &str = "@paw_status";
 /// Set once the segment is in the session's own status line.
 const PLACED: &str = "@paw_status_line";
+/// The session option with what the user has in the right part of the status line.
+const RIGHT: &str = "@paw_status_right";
+/// In a narrower terminal, the segment replaces what the user has there, and is shortened, so that the list of windows keeps
+/// its room.
+const NARROW: u16 = 120;
+const NARROW_SEGMENT: u16 = 37;
 /// The most agents that the segment names.
 const NAMED: usize = 2;
 
@@ -67,14 +73,19 @@ impl ScreenAttention {
 /// placed it is left alone.
 fn place(target: &str, wanted: bool, batch: &mut Batch) {
     let is_placed = format!("#{{||:#{{{PLACED}}},#{{m:*{STATUS}*,#{{status-right}}}}}}");
+    let right = format!(
+        "#{{?{STATUS},#{{?#{{e|<:#{{client_width}},{NARROW}}},#{{=/{NARROW_SEGMENT}/...:{STATUS}}},\
+         #{{{STATUS}}} #{{T:{RIGHT}}}}},#{{T:{RIGHT}}}}}"
+    );
     let set = format!(
-        "set-option -F -t '{target}' status-right '##{{?{STATUS},##{{{STATUS}}} ,}}#{{status-right}}' ; \
+        "set-option -F -t '{target}' {RIGHT} '#{{status-right}}' ; \
+         set-option -t '{target}' status-right '{right}' ; \
          set-option -F -t '{target}' status-right-length '#{{e|+:#{{status-right-length}},60}}' ; \
          set-option -t '{target}' {PLACED} on"
     );
     let unset = format!(
         "set-option -u -t '{target}' status-right ; set-option -u -t '{target}' status-right-length ; \
-         set-option -u -t '{target}' {PLACED}"
+         set-option -u -t '{target}' {RIGHT} ; set-option -u -t '{target}' {PLACED}"
     );
     let (condition, yes, no) =
         if wanted { (is_placed, "", set) } else { (format!("#{{{PLACED}}}"), unset.as_str(), String::new()) };

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use paw_core::{BranchName, Diagnostic, ErrorCode, ErrorReport, PawError};
+use paw_core::{BranchName, Diagnostic, ErrorCode, ErrorReport, PawError, text};
 use serde::Deserialize;
 
 /// A branch with what the user said about its agent.
@@ -24,14 +24,46 @@ pub enum AgentTask {
 
 impl NamedAgent {
     /// Parses `BRANCH` or `BRANCH=CLI`. A branch may contain `=`, so the text is split at the last one, and only if a
-    /// known CLI follows it.
-    pub fn parse(text: &str, is_cli: impl Fn(&str) -> bool) -> Result<Self, PawError> {
+    /// known CLI follows it. Otherwise the text has to be one of the existing `branches`: a new branch whose name contains `=`
+    /// is most likely a typing mistake in the CLI.
+    pub fn parse(
+        text: &str,
+        is_cli: impl Fn(&str) -> bool,
+        branches: &[BranchName],
+    ) -> Result<Self, PawError> {
         let text = text.trim();
         let (branch, cli) = match text.rsplit_once('=') {
             Some((branch, cli)) if is_cli(cli) => (branch, Some(cli.to_owned())),
             _ => (text, None),
         };
-        Ok(Self { branch: BranchName::new(branch)?, cli, task: AgentTask::None })
+        let branch = BranchName::new(branch)?;
+        match text.rsplit_once('=') {
+            Some((_, unknown)) if cli.is_none() && !branches.contains(&branch) => {
+                let (text, cli) = (text.to_owned(), unknown.to_owned());
+                Err(UnknownCliError { text, cli }.into())
+            }
+            _ => Ok(Self { branch, cli, task: AgentTask::None }),
+        }
+    }
+}
+
+/// `BRANCH=CLI` with a CLI that does not exist.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "'{}' in '{}' is neither a known CLI nor a program on PATH",
+    text::line(.cli),
+    text::line(.text)
+)]
+struct UnknownCliError {
+    text: String,
+    cli: String,
+}
+
+impl Diagnostic for UnknownCliError {
+    fn report(&self) -> ErrorReport {
+        ErrorReport::new(ErrorCode::InvalidArgument, self)
+            .hint("list the CLIs with 'git paw list-clis', or register one with 'git paw add-cli'")
+            .hint(format!("if '=' is part of the branch's name, write '{}=CLI'", text::line(&self.text)))
     }
 }
 
@@ -103,18 +135,33 @@ mod tests {
         ["claude", "codex"].contains(&name)
     }
 
+    fn existing() -> [BranchName; 1] {
+        [BranchName::new("old=name").unwrap()]
+    }
+
     #[test]
     fn a_branch_and_its_cli_are_split_only_before_a_known_cli() {
         for (text, branch, cli) in [
             ("feat/api", "feat/api", None),
             (" feat/api=codex ", "feat/api", Some("codex")),
             ("a=b=claude", "a=b", Some("claude")),
-            ("codex=fast", "codex=fast", None),
+            ("old=name", "old=name", None),
         ] {
-            let named = NamedAgent::parse(text, is_cli).unwrap();
+            let named = NamedAgent::parse(text, is_cli, &existing()).unwrap();
             assert_eq!((named.branch.as_str(), named.cli.as_deref()), (branch, cli), "{text}");
         }
-        assert!(NamedAgent::parse("=codex", is_cli).is_err());
+        assert!(NamedAgent::parse("=codex", is_cli, &[]).is_err());
+    }
+
+    #[test]
+    fn a_branch_with_an_unknown_cli_is_refused_with_the_way_to_write_such_a_branch() {
+        for text in ["feat/api=cluade", "codex=fast", "feat/api=", "old=name=x"] {
+            let error = NamedAgent::parse(text, is_cli, &existing()).unwrap_err().report();
+            let unknown = text.rsplit_once('=').unwrap().1;
+            let message = format!("'{unknown}' in '{text}' is neither a known CLI nor a program on PATH");
+            assert_eq!(error.message, message);
+            assert!(error.hints[1].contains(&format!("'{text}=CLI'")), "{error}");
+        }
     }
 
     #[test]
@@ -147,7 +194,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_named_agent_keeps_every_character_of_what_was_typed(text in "[a-z=/]{1,12}") {
-            if let Ok(named) = NamedAgent::parse(&text, is_cli) {
+            if let Ok(named) = NamedAgent::parse(&text, is_cli, &[]) {
                 let again = named.cli.map_or(named.branch.to_string(), |cli| format!("{}={cli}", named.branch));
                 prop_assert_eq!(again, text);
             }

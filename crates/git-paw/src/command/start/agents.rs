@@ -165,7 +165,7 @@ impl AgentSelection<'_> {
             self.clis.iter().any(|cli| cli.binary_name == name)
                 || self.unapproved.iter().any(|unapproved| unapproved == name)
         };
-        texts.iter().map(|text| NamedAgent::parse(text, is_cli)).collect()
+        texts.iter().map(|text| NamedAgent::parse(text, is_cli, self.branches)).collect()
     }
 
     /// Reports mistakes in the flags, even where no CLI is installed.

@@ -70,6 +70,8 @@ fn sweep_approve_presses_the_key_once_and_only_for_supervisor_or_user() {
 fn sweep_restart_starts_a_cli_that_exited_and_no_other() {
     let mut world = World::supervised("");
     wait_until("the agent is idle", || (world.phase() == "idle").then_some(()));
+    let report = world.paw(&["report"]).stdout;
+    assert_eq!(report, "nothing happened yet: no agent had anything verified, merged, asked or approved\n");
     let ran = world.paw(&["sweep", "restart", "feat-x"]);
     assert!(ran.code == 1 && ran.stderr.contains("the CLI of feat-x is still running"), "{ran}");
     world.submit("[[die]]");

@@ -1,9 +1,10 @@
 //! `git paw start --dry-run`
 
 use paw_host::process::shell_quote;
-use paw_testkit::wait_until;
+use paw_testkit::{Terminal, wait_until};
 
 use super::World;
+use crate::paw::PROGRAM;
 
 #[test]
 fn dry_run_shows_session_plan_and_touches_nothing() {
@@ -25,6 +26,26 @@ fn dry_run_shows_session_plan_and_touches_nothing() {
     world.assert_nothing_started();
     assert!(!world.repo.root.join(".git/paw").exists());
     assert_eq!(world.repo.git(["branch", "--format=%(refname:short)"]), "main");
+}
+
+#[test]
+fn start_on_a_small_terminal_gives_each_agent_its_own_window_unless_a_layout_is_set() {
+    let world = World::new();
+    // The terminal has 120 columns: a grid of four panes would be 29 columns wide.
+    let plan = |more: &[&str]| {
+        let args = [&["start", "--dry-run", "--cli", "agent", "--branches", "a,b,c,d"], more].concat();
+        let terminal = Terminal::run(&world.sandbox, &world.repo.root, PROGRAM, &args);
+        terminal.wait_for("select-pane");
+        terminal.shown()
+    };
+    let note = "4 panes in a grid would be too small in 120x40: each agent gets its own window";
+    let shown = plan(&[]);
+    assert!(shown.contains(note) && shown.contains("new-window"), "{shown}");
+    let shown = plan(&["--layout", "grid"]);
+    assert!(!shown.contains(note) && shown.contains("split-window"), "{shown}");
+    world.configure("[layout]\nmode = \"grid\"\n");
+    let shown = plan(&[]);
+    assert!(!shown.contains(note) && shown.contains("split-window"), "{shown}");
 }
 
 #[test]

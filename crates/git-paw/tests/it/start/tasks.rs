@@ -21,7 +21,7 @@ fn start_gives_every_agent_the_prompt_and_the_cli_of_its_branch() {
         "--cli",
         "agent",
         "--branches",
-        "feat/a=claude,feat/b,odd=name",
+        "feat/a=claude,feat/b,odd=name=agent",
         "--prompt",
         "add pagination",
     ]);
@@ -82,10 +82,28 @@ fn start_takes_the_task_from_a_file_stdin_or_an_editor() {
 fn start_uses_a_program_on_path_that_is_not_registered() {
     let world = World::new();
     world.sandbox.install_program("homemade", "#!/bin/sh\nexec sleep 600\n");
-    world.start(&["--no-supervisor", "--cli", "homemade", "--branches", "feat/a"]);
-    assert_eq!(column(&world, "cli"), ["homemade"]);
-    let ran = world.paw(&["add", "feat/b", "--cli", "missing-program"]);
+    world.start(&["--no-supervisor", "--cli", "homemade", "--branches", "feat/a,feat/b=homemade"]);
+    let ran = world.paw(&["add", "feat/c=homemade", "feat/d"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    assert_eq!(column(&world, "cli"), ["homemade"; 4]);
+    let ran = world.paw(&["add", "feat/e", "--cli", "missing-program"]);
     assert!(ran.code != 0 && ran.stderr.contains("missing-program"), "{ran}");
+}
+
+#[test]
+fn start_and_add_refuse_a_branch_with_a_cli_that_does_not_exist() {
+    let world = World::new();
+    insta::assert_snapshot!(world.paw(&["start", "--no-supervisor", "--branches", "feat/a=cluade"]).stderr, @"
+    error: 'cluade' in 'feat/a=cluade' is neither a known CLI nor a program on PATH
+    hint: list the CLIs with 'git paw list-clis', or register one with 'git paw add-cli'
+    hint: if '=' is part of the branch's name, write 'feat/a=cluade=CLI'
+    ");
+    world.assert_nothing_started();
+    world.repo.git(["branch", "odd=name"]);
+    world.start(&["--no-supervisor", "--branches", "odd=name"]);
+    let ran = world.paw(&["add", "feat/b=nosuch"]);
+    assert!(ran.code == 1 && ran.stderr.contains("neither a known CLI"), "{ran}");
+    assert_eq!(column(&world, "branch"), ["odd=name"], "an existing branch needs no CLI behind it");
 }
 
 #[test]
