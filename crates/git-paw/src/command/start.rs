@@ -285,8 +285,8 @@ fn make_plan(
 ) -> Result<Option<SessionPlan>, PawError> {
     let repo = &site.repo;
     let mut found = detect_clis(&config.clis, &context.search_path);
-    let named = args.branches.iter().filter_map(|text| text.rsplit_once('='));
-    for name in named.map(|(_, name)| name).chain(args.cli.as_deref()) {
+    let of_branches = args.branches.iter().filter_map(|text| text.rsplit_once('='));
+    for name in of_branches.map(|(_, name)| name).chain(args.cli.as_deref()) {
         found.add_program(name, &context.search_path);
     }
     for missing in &found.missing {

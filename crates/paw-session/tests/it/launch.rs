@@ -7,7 +7,6 @@ use paw_broker::identity::Keyring;
 use paw_broker::log;
 use paw_core::paths::PawDir;
 use paw_core::{AgentId, SessionMode, SessionStatus};
-use paw_session::launch;
 
 use crate::world::{World, branch};
 
