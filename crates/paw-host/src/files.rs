@@ -19,6 +19,7 @@ pub use durable::{delete_file, sync_file_systems};
 use jiff::Timestamp;
 pub use link::require_no_link;
 pub use lock::Lock;
+pub(crate) use lock::LockInput;
 pub use named_pipe::{NamedPipe, PipeContent};
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 pub use remove::{remove_all, unlock_dirs};

@@ -17,11 +17,20 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Held while git registers, moves or unregisters worktrees of a repository, which git cannot do concurrently.
 #[derive(Debug)]
-pub struct WorktreesLock(#[expect(dead_code, reason = "dropping it releases the lock")] Lock);
+pub struct WorktreesLock(Lock);
 
 impl WorktreesLock {
     pub fn wait(common_dir: &Path) -> Result<Self, FileError> {
         Ok(Self(Lock::wait(&PawDir::of(common_dir).worktrees_lock())?))
+    }
+
+    /// Waits until no process changes worktrees: a git may outlive the process that started it.
+    pub fn wait_until_free(common_dir: &Path) -> Result<(), FileError> {
+        Self::wait(common_dir).map(drop)
+    }
+
+    pub(crate) fn lock(&self) -> &Lock {
+        &self.0
     }
 }
 

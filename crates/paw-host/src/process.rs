@@ -25,6 +25,7 @@ use std::time::Duration;
 
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 
+use crate::files::{Lock, LockInput};
 use crate::sandbox::Sandbox;
 
 pub use cleanup::{end_children, end_marked, end_time_limited};
@@ -99,6 +100,7 @@ enum Input {
     Bytes(Vec<u8>),
     /// A pipe that stays open; see [`RunningCommand::take_stdin`].
     Open,
+    Lock(LockInput),
 }
 
 /// Which of our environment variables a program inherits.
@@ -188,6 +190,13 @@ impl Command {
     #[must_use]
     pub fn open_input(mut self) -> Self {
         self.input = Input::Open;
+        self
+    }
+
+    /// The program holds the lock as well: if this process is killed, the lock is released only when the program has ended.
+    #[must_use]
+    pub fn holding(mut self, lock: &Lock) -> Self {
+        self.input = Input::Lock(lock.as_input());
         self
     }
 

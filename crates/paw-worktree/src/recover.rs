@@ -66,6 +66,8 @@ impl Worktrees {
     /// The work was stored before the row changed to `removing`, but more may have been added since.
     fn finish_removal(&self, row: &ManagedWorktree) -> Result<(), WorktreeError> {
         if row.common_dir.exists() {
+            // A git that the dead process has started may still be deleting.
+            WorktreesLock::wait_until_free(&row.common_dir)?;
             if is_linked(row) {
                 self.store_late_changes(row)?;
             }

@@ -1,21 +1,41 @@
-//! Advisory file locks between processes. The system releases a lock when its holder exits or is killed.
+//! Advisory file locks between processes. The system releases a lock when its last holder exits or is killed.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
 
 use super::{FileError, create_dir};
 
 /// Held until dropped. The file is never removed, because two processes could then hold the lock.
 #[derive(Debug)]
-pub struct Lock(#[expect(dead_code, reason = "dropping the file releases the lock")] File);
+pub struct Lock(Arc<File>);
+
+/// A held lock as the standard input of a program, which then holds it, too.
+#[derive(Debug, Clone)]
+pub(crate) struct LockInput(Arc<File>);
+
+impl LockInput {
+    pub(crate) fn to_stdio(&self) -> io::Result<Stdio> {
+        self.0.try_clone().map(Stdio::from)
+    }
+}
+
+impl PartialEq for LockInput {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for LockInput {}
 
 impl Lock {
     /// Waits for the lock.
     pub fn wait(path: &Path) -> Result<Self, FileError> {
         let file = open(path)?;
         file.lock().map_err(FileError::when("lock", path))?;
-        Ok(Self(file))
+        Ok(Self(Arc::new(file)))
     }
 
     /// Whether another process holds the lock. Writes nothing, so it also works where the file cannot be changed.
@@ -35,10 +55,14 @@ impl Lock {
     pub fn try_take(path: &Path) -> Result<Option<Self>, FileError> {
         let file = open(path)?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(Self(file))),
+            Ok(()) => Ok(Some(Self(Arc::new(file)))),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(FileError::when("lock", path)(error)),
         }
+    }
+
+    pub(crate) fn as_input(&self) -> LockInput {
+        LockInput(Arc::clone(&self.0))
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use paw_core::BranchName;
 
-use super::{Git, GitError, path};
+use super::{Git, GitError, path, run};
 use crate::locks::WorktreesLock;
 
 /// One entry of `git worktree list`.
@@ -61,10 +61,10 @@ impl Git {
     }
 
     /// Deletes and unregisters a worktree, even if it is dirty or locked.
-    pub fn remove_worktree(&self, dir: &Path, _lock: &WorktreesLock) -> Result<(), GitError> {
+    pub fn remove_worktree(&self, dir: &Path, lock: &WorktreesLock) -> Result<(), GitError> {
         let args: [OsString; 6] =
             ["worktree".into(), "remove".into(), "--force".into(), "--force".into(), "--".into(), dir.into()];
-        self.run(args).map(drop)
+        run(&self.command(args).holding(lock.lock())).map(drop)
     }
 
     /// Unregisters every worktree whose directory is gone, except locked ones.

@@ -187,6 +187,10 @@ fn spawn(
     }
     match (&command.input, terminal) {
         (Input::Bytes(_) | Input::Open, _) => std_command.stdin(Stdio::piped()),
+        (Input::Lock(lock), _) => {
+            let spawn = |source| ProcessError::Spawn { command: command.to_string(), source };
+            std_command.stdin(lock.to_stdio().map_err(spawn)?)
+        }
         (Input::Nothing, Terminal::Hidden) => std_command.stdin(Stdio::null()),
         (Input::Nothing, Terminal::Shared) => std_command.stdin(Stdio::inherit()),
     };

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use paw_host::git::Repo;
+use paw_host::git::{Git, Repo};
 
 use super::header::{Header, PathText};
 use super::id::{IdMatch, PREFIX, match_id};
@@ -10,7 +10,7 @@ use super::{Rescue, RescueError, RescueKind};
 
 /// Every rescue of the repository, newest first.
 pub fn list(repo: &Repo) -> Result<Vec<Rescue>, RescueError> {
-    Ok(load(repo)?.into_iter().map(|stored| stored.rescue).collect())
+    Ok(load(&repo.git())?.into_iter().map(|stored| stored.rescue).collect())
 }
 
 /// The rescue with this id, unique prefix of an id, or full ref.
@@ -48,7 +48,7 @@ pub(super) struct StoredRescue {
 }
 
 pub(super) fn require_stored(repo: &Repo, id: &str) -> Result<StoredRescue, RescueError> {
-    let mut all = load(repo)?;
+    let mut all = load(&repo.git())?;
     match match_id(id, all.iter().map(|stored| stored.rescue.id.as_str())) {
         IdMatch::One(one) => {
             let at = all.iter().position(|stored| stored.rescue.id == one);
@@ -62,14 +62,49 @@ pub(super) fn require_stored(repo: &Repo, id: &str) -> Result<StoredRescue, Resc
     }
 }
 
-fn load(repo: &Repo) -> Result<Vec<StoredRescue>, RescueError> {
+fn load(git: &Git) -> Result<Vec<StoredRescue>, RescueError> {
     let format = "--format=%(refname)%00%(objectname)%00%(contents)%00";
-    let listing = repo.git().run(["for-each-ref", format, PREFIX])?;
+    let listing = git.run(["for-each-ref", format, PREFIX])?;
     let fields: Vec<&[u8]> = listing.split(|byte| *byte == 0).collect();
     let mut all: Vec<StoredRescue> =
         fields.chunks_exact(3).filter_map(|fields| stored(fields[0], fields[1], fields[2])).collect();
     all.sort_by(|a, b| (b.header.created_at, &b.rescue.id).cmp(&(a.header.created_at, &a.rescue.id)));
     Ok(all)
+}
+
+/// What has to be equal in two rescues of a worktree.
+pub(super) struct SameRescue<'a> {
+    pub(super) tree: &'a str,
+    pub(super) index_tree: &'a str,
+    pub(super) state_tree: &'a str,
+    /// The commits that only the worktree refers to.
+    pub(super) commits: &'a [String],
+}
+
+/// The rescue that holds exactly this work of this worktree.
+pub(super) fn find_same(
+    git: &Git,
+    header: &Header,
+    wanted: &SameRescue<'_>,
+) -> Result<Option<Rescue>, RescueError> {
+    for stored in load(git)? {
+        let found = &stored.header;
+        let is_alike = (found.kind, &found.worktree, &found.branch, &found.head, &found.tip)
+            == (header.kind, &header.worktree, &header.branch, &header.head, &header.tip)
+            && found.index_tree.as_deref() == Some(wanted.index_tree);
+        let (true, Some(state)) = (is_alike, &found.state) else { continue };
+        let commit = &stored.rescue.commit;
+        let names = [format!("{commit}^{{tree}}"), format!("{state}^{{tree}}"), format!("{commit}^@")];
+        let objects = git.line(["rev-parse".to_owned()].into_iter().chain(names))?;
+        let mut objects = objects.lines();
+        let trees = (objects.next(), objects.next());
+        let parents: Vec<&str> = objects.collect();
+        let has = |commit: &String| parents.contains(&commit.as_str());
+        if trees == (Some(wanted.tree), Some(wanted.state_tree)) && wanted.commits.iter().all(has) {
+            return Ok(Some(stored.rescue));
+        }
+    }
+    Ok(None)
 }
 
 /// None for a ref that git paw did not create.

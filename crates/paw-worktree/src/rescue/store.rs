@@ -14,6 +14,7 @@ use tempfile::TempDir;
 use super::files::walk;
 use super::header::{Header, PathText};
 use super::id::{PREFIX, new_id};
+use super::list::SameRescue;
 use super::manifest::{self, ItemKind, ManifestItem, tree_path};
 use super::uncommitted::{SourceWorktree, UncommittedWork, find_uncommitted};
 use super::unreachable::{becomes_unreachable, find_worktree_only_commits};
@@ -186,7 +187,8 @@ impl<'a> RescueBuilder<'a> {
         self.finish(header, &tree, index_tree, &uncommitted.unmerged)
     }
 
-    /// Creates the commits and the ref.
+    /// Creates the commits and the ref, unless the same work is stored already: the process that stored it was killed before
+    /// it deleted anything.
     pub(super) fn finish(
         &self,
         mut header: Header,
@@ -196,13 +198,22 @@ impl<'a> RescueBuilder<'a> {
     ) -> Result<Rescue, RescueError> {
         let git = &self.source.git;
         let at = header.created_at;
-        let state = self.write_state(unmerged, &header)?;
+        let state_tree = self.write_state(unmerged)?;
+        let own_commits = find_worktree_only_commits(git, &self.source.admin_dir)?;
+        let wanted =
+            SameRescue { tree, index_tree: &index_tree, state_tree: &state_tree, commits: &own_commits };
+        if let Some(stored) = list::find_same(git, &header, &wanted)? {
+            sync_repository(&self.source.common_dir)?;
+            return Ok(stored);
+        }
+        let state =
+            git.commit_tree(&NewCommit { tree: &state_tree, parents: &[], message: "state\n", at })?;
         let staged = NewCommit { tree: &index_tree, parents: header.head.as_slice(), message: "index\n", at };
         let staged = git.commit_tree(&staged)?;
         let mut parents: Vec<String> = header.head.iter().cloned().collect();
         parents.extend([staged, state.clone()]);
         parents.extend(header.tip.iter().cloned());
-        parents.extend(find_worktree_only_commits(git, &self.source.admin_dir)?);
+        parents.extend(own_commits);
         header.index_tree = Some(index_tree);
         header.state = Some(state);
         publish(git, &self.source.common_dir, header, tree, &parents)
@@ -364,8 +375,8 @@ impl<'a> RescueBuilder<'a> {
         self.items.iter().filter(visible).map(entry).collect()
     }
 
-    /// Creates the state commit: the manifest, the files it lists, and all sides of conflicts.
-    fn write_state(&self, unmerged: &[IndexEntry], header: &Header) -> Result<String, RescueError> {
+    /// Writes the tree of the state: the manifest, the files it lists, and all sides of conflicts.
+    fn write_state(&self, unmerged: &[IndexEntry]) -> Result<String, RescueError> {
         let git = &self.source.git;
         let mut entries: Vec<TreeEntry> = self.items.iter().filter_map(ManifestItem::tree_entry).collect();
         // Intent-to-add index entries refer to the empty blob.
@@ -387,13 +398,7 @@ impl<'a> RescueBuilder<'a> {
         }));
         let index = self.path("state");
         git.edit_index(&index, &[], &entries)?;
-        let tree = git.write_index_tree(&index)?;
-        Ok(git.commit_tree(&NewCommit {
-            tree: &tree,
-            parents: &[],
-            message: "state\n",
-            at: header.created_at,
-        })?)
+        Ok(git.write_index_tree(&index)?)
     }
 }
 

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
+use paw_core::paths::PawDir;
+use paw_host::files::Lock;
 use paw_host::git::Repo;
 use paw_host::process::{self, Exit};
 use paw_testkit::{git, wait_until};
@@ -145,6 +147,54 @@ fn work_is_stored_once_although_a_removal_was_killed_among_its_files() {
         let stored = rescue::list(&Repo::discover(&world.repo.root).unwrap()).unwrap();
         assert_eq!(stored.len(), usize::from(!is_clean), "{stored:?}");
     }
+}
+
+#[test]
+fn work_is_stored_once_although_a_removal_was_killed_after_storing_it() {
+    let world = World::new();
+    assert!(world.child("create", &[("PAW_TEST_BRANCH", "topic")]).exit.success());
+    let path = world.sibling("project-topic");
+    fs::write(path.join("work"), "precious").unwrap();
+    let stored = || rescue::list(&Repo::discover(&world.repo.root).unwrap()).unwrap();
+    for _ in 0..2 {
+        crash(&world, "remove", "remove:rescued", &[("PAW_TEST_NAME", "topic")]);
+        assert_eq!(stored().len(), 1);
+    }
+    fs::write(path.join("work"), "more").unwrap();
+    let removed = world.child("remove", &[("PAW_TEST_NAME", "topic")]);
+    assert!(removed.exit.success(), "{}", String::from_utf8_lossy(&removed.stdout));
+    let ids = stored().into_iter().map(|rescue| rescue.reference);
+    let mut works: Vec<_> = ids.map(|id| world.repo.git(["show", &format!("{id}:work")])).collect();
+    works.sort();
+    assert_eq!(works, ["more", "precious"], "other work is stored, too");
+}
+
+#[test]
+fn recovery_waits_for_a_git_that_outlives_its_killed_parent() {
+    let world = World::new();
+    assert!(world.child("create", &[("PAW_TEST_BRANCH", "topic")]).exit.success());
+    let (started, gate) = (world.sibling("started"), world.sibling("gate"));
+    let git = process::find_program("git", &std::env::var_os("PATH").unwrap()).unwrap();
+    let wait = format!(
+        "#!/bin/sh\ncase \" $* \" in *' worktree remove '*)\n\
+         touch '{}'; while [ ! -e '{}' ]; do sleep 0.01; done;; esac\nexec '{}' \"$@\"\n",
+        started.display(),
+        gate.display(),
+        git.display()
+    );
+    let program = world.sandbox.install_program("git", &wait);
+    let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let mut removal = world.start_child("remove", &[("PAW_TEST_NAME", "topic"), ("PATH", &path)]);
+    wait_until("git removes the worktree", || started.exists().then_some(()));
+    removal.kill().unwrap();
+    removal.wait().unwrap();
+    let lock = PawDir::of(&world.repo.root.join(".git")).worktrees_lock();
+    assert!(Lock::is_held(&lock).unwrap(), "by git");
+    fs::write(&gate, "").unwrap();
+    assert!(world.worktrees().list(None).unwrap().worktrees.is_empty());
+    assert!(!world.sibling("project-topic").exists());
+    let stored = rescue::list(&Repo::discover(&world.repo.root).unwrap()).unwrap();
+    assert!(stored.is_empty(), "{stored:?}");
 }
 
 #[test]
