@@ -10,6 +10,7 @@ use crate::command::{
     attach::AttachArgs,
     audit::AuditArgs,
     autopilot::{AutopilotArgs, ExecutorPaneArgs},
+    cluster::ClusterArgs,
     commit_signal::CommitSignalArgs,
     complete::CompleteArgs,
     completions::CompletionsArgs,
@@ -23,6 +24,7 @@ use crate::command::{
     help::HelpArgs,
     hook::HookArgs,
     host::HostArgs,
+    host_side::HostSideArgs,
     inbox::InboxArgs,
     init::InitArgs,
     list_clis::ListClisArgs,
@@ -127,6 +129,9 @@ pub(crate) enum Command {
     Merge(MergeArgs),
     Proof(ProofArgs),
     Host(HostArgs),
+    Cluster(ClusterArgs),
+    #[command(name = "__host", hide = true)]
+    HostSide(HostSideArgs),
     Say(SayArgs),
     Inbox(InboxArgs),
     Tell(TellArgs),
@@ -199,6 +204,7 @@ impl Cli {
             Some(Command::Merge(args)) => args.json,
             Some(Command::Proof(args)) => args.wants_json(),
             Some(Command::Host(args)) => args.wants_json(),
+            Some(Command::Cluster(args)) => args.wants_json(),
             Some(Command::Say(args)) => args.json,
             Some(Command::Inbox(args)) => args.json,
             Some(Command::Tell(args)) => args.json,
@@ -207,6 +213,7 @@ impl Cli {
             Some(Command::SessionProcess(args)) => !args.ensure,
             Some(
                 Command::Attach(_)
+                | Command::HostSide(_)
                 | Command::Add(_)
                 | Command::Remove(_)
                 | Command::Pause(_)

@@ -17,6 +17,7 @@ mod completion;
 mod context;
 mod output;
 mod prompt;
+mod remote;
 mod rescue;
 mod session;
 mod session_run;

@@ -51,6 +51,10 @@ impl Context {
             Some(receipt) => match receipt.find_named(name) {
                 Ok((agent, _)) => Ok(agent.branch.clone()),
                 Err(AgentLookupError::Unknown { .. }) => Ok(branch?),
+                Err(elsewhere @ AgentLookupError::Elsewhere { .. }) => receipt
+                    .find_elsewhere(name)
+                    .map(|agent| agent.branch.clone())
+                    .ok_or_else(|| elsewhere.into()),
                 Err(ambiguous) => Err(ambiguous.into()),
             },
             None => Ok(branch?),

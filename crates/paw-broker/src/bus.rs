@@ -46,6 +46,11 @@ impl Bus {
         &self.session
     }
 
+    /// The log that stores the messages.
+    pub fn log(&self) -> &Arc<dyn MessageLog> {
+        &self.log
+    }
+
     /// The newest sequence number.
     pub fn head(&self) -> u64 {
         *self.head.borrow()

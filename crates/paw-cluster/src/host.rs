@@ -19,7 +19,7 @@ const CLOCK_TOLERANCE: i64 = 60;
 const LITTLE_DISK_KIB: u64 = 1 << 20;
 
 /// A shell that ssh starts without a terminal often has a short PATH.
-const PATHS: &str = r#"PATH="$HOME/.local/bin:$HOME/.cargo/bin:$HOME/bin:$PATH""#;
+pub(crate) const PATHS: &str = r#"PATH="$HOME/.local/bin:$HOME/.cargo/bin:$HOME/bin:$PATH""#;
 
 /// What a machine says about itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

@@ -10,15 +10,29 @@
 //! - [`outbox`]: which local messages are sent next, one batch at a time
 //! - [`replicator`]: both together, for one session
 //! - [`nats`]: the stream in NATS JetStream (feature `nats`)
+//! - [`server`]: a `nats-server` of the session's own
+//! - [`remote`], [`tunnel`], [`link`]: the hub runs git-paw on a host, and keeps a connection to it
+//! - [`hub`], [`clone`]: starts an agent on a host; the host's part of it
+//! - [`request`]: what the user asks the session's process
 //!
-//! All but the last two are pure.
+//! Batches, rosters, reader and outbox are pure.
 
 pub mod batch;
+pub mod clone;
 pub mod host;
+pub mod hub;
+#[cfg(feature = "nats")]
+pub mod link;
 #[cfg(feature = "nats")]
 pub mod nats;
 pub mod outbox;
 pub mod reader;
+pub mod remote;
 #[cfg(feature = "nats")]
 pub mod replicator;
+pub mod request;
 pub mod roster;
+#[cfg(feature = "nats")]
+pub mod server;
+#[cfg(feature = "nats")]
+pub mod tunnel;

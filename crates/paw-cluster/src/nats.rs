@@ -15,6 +15,7 @@ use async_nats::jetstream::{self, Context, ErrorCode as NatsCode};
 use async_nats::{Client, ConnectOptions, Event};
 use paw_broker::log::StreamId;
 use paw_core::{Diagnostic, ErrorCode, ErrorReport, HostName};
+use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio_stream::StreamExt as _;
 
@@ -35,11 +36,25 @@ const PULL_HEARTBEAT: Duration = Duration::from_secs(5);
 /// The server forgets a reader that is gone for this long. It starts at its own cursor when it comes back.
 const READER_LIFETIME: Duration = Duration::from_mins(1);
 
+/// A user of the server.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NatsLogin {
+    pub user: String,
+    pub password: String,
+}
+
+impl std::fmt::Debug for NatsLogin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NatsLogin").field("user", &self.user).finish_non_exhaustive()
+    }
+}
+
 /// How to reach the stream.
 #[derive(Debug, Clone)]
 pub struct NatsSettings {
     /// URLs, such as `nats://127.0.0.1:4222`.
     pub servers: Vec<String>,
+    pub login: Option<NatsLogin>,
     pub stream: StreamId,
     pub host: HostName,
     /// The hub creates the stream if it is missing.
@@ -126,7 +141,13 @@ impl NatsStream {
     /// Returns at once; the connection is made as soon as a server answers.
     pub async fn connect(settings: NatsSettings) -> Result<Self, NatsError> {
         let (sender, connections) = watch::channel(0_u64);
-        let client = ConnectOptions::new()
+        let options = match &settings.login {
+            Some(NatsLogin { user, password }) => {
+                ConnectOptions::with_user_and_password(user.clone(), password.clone())
+            }
+            None => ConnectOptions::new(),
+        };
+        let client = options
             .name(format!("git-paw {}", settings.host))
             .custom_inbox_prefix(format!("_INBOX_{}", settings.host))
             .ping_interval(PING)
@@ -220,6 +241,22 @@ impl NatsStream {
                 _ => Err(refused(error)),
             },
         }
+    }
+
+    /// How far each host has read, by its reader in the server. A host that is not connected has none after a while.
+    pub async fn readers(&self) -> Result<Vec<(String, u64)>, NatsError> {
+        let stream = self.find_or_create().await?;
+        let (mut found, mut consumers) = (Vec::new(), stream.consumers());
+        while let Some(info) = consumers.next().await {
+            let info = info.map_err(refused)?;
+            found.push((info.name, info.delivered.stream_sequence));
+        }
+        Ok(found)
+    }
+
+    /// Deletes the stream with everything in it.
+    pub async fn delete(&self) -> Result<(), NatsError> {
+        self.context.delete_stream(self.name()).await.map(drop).map_err(refused)
     }
 
     /// Reads from the entry with this number on.

@@ -1,5 +1,6 @@
 //! Session receipts: everything needed to rebuild a session after tmux or the machine has stopped.
 
+mod cluster;
 mod lookup;
 
 use std::fmt;
@@ -13,6 +14,7 @@ use crate::config::LayoutMode;
 use crate::error::{Diagnostic, ErrorCode, ErrorReport};
 use crate::name::{AgentId, BranchName, SessionName};
 
+pub use cluster::{ClusterReceipt, HostReceipt, RemoteAgentReceipt};
 pub use lookup::{AgentLookupError, find_agent};
 
 /// The format that this version writes. A file with a higher number is from a newer version and is not changed.
@@ -236,6 +238,9 @@ pub struct Receipt {
     /// The session id in its messages, if the session was renamed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original_id: Option<String>,
+    /// Set if the session uses several machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterReceipt>,
     /// Fields of other versions and programs.
     #[serde(flatten)]
     pub unknown: Map<String, Value>,
@@ -283,6 +288,7 @@ impl Receipt {
             log_dir: None,
             tmux_socket: None,
             original_id: None,
+            cluster: None,
             unknown: Map::new(),
         }
     }
@@ -353,8 +359,30 @@ impl Receipt {
         let ids = self.agent_ids();
         let pairs: Vec<_> =
             ids.iter().zip(&self.worktrees).map(|(id, agent)| (id.as_str(), agent.branch.as_str())).collect();
-        let index = find_agent(name, &pairs)?;
-        Ok((&self.worktrees[index], ids[index].clone()))
+        match find_agent(name, &pairs) {
+            Ok(index) => Ok((&self.worktrees[index], ids[index].clone())),
+            Err(unknown @ AgentLookupError::Unknown { .. }) => match self.find_elsewhere(name) {
+                Some(agent) => {
+                    let (name, host) = (agent.branch.to_string(), agent.host.clone());
+                    Err(AgentLookupError::Elsewhere { name, host })
+                }
+                None => Err(unknown),
+            },
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The agents on other machines.
+    pub fn remote_agents(&self) -> &[RemoteAgentReceipt] {
+        self.cluster.as_ref().map_or(&[], |cluster| cluster.agents.as_slice())
+    }
+
+    /// The agent on another machine that a person means by `name`.
+    pub fn find_elsewhere(&self, name: &str) -> Option<&RemoteAgentReceipt> {
+        let agents = self.remote_agents();
+        let pairs: Vec<_> =
+            agents.iter().map(|agent| (agent.agent_id.as_str(), agent.branch.as_str())).collect();
+        find_agent(name, &pairs).ok().map(|index| &agents[index])
     }
 
     /// The id of the agent that a person means by `name`, or of the supervisor.

@@ -25,6 +25,7 @@ mod scratch;
 mod snapshot;
 mod status;
 mod submodule;
+mod transfer;
 mod tree;
 mod tree_size;
 mod version;

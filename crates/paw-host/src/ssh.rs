@@ -1,7 +1,9 @@
 //! Programs on other machines, run by the user's `ssh`. It never asks: a host that needs a password or has an unknown key is an
 //! error with a hint.
 
+use std::ffi::OsString;
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -87,29 +89,76 @@ impl Diagnostic for SshError {
     }
 }
 
+/// Options of every call: no terminal, no agent, no questions.
+const OPTIONS: [&str; 5] = ["-T", "-a", "-x", "-o", "BatchMode=yes"];
+/// A connection whose other side does not answer for this long is lost.
+const ALIVE_OPTIONS: [&str; 4] = ["-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"];
+
 impl SshTarget {
+    fn ssh<'a>(&self, options: impl IntoIterator<Item = &'a str>, command: &str) -> Command {
+        Command::new("ssh").args(options).args([
+            "-o",
+            &format!("ConnectTimeout={CONNECT_SECONDS}"),
+            "--",
+            self.as_str(),
+            command,
+        ])
+    }
+
+    /// A command that keeps running there and whose input stays open. With `forward`, a port of the other machine's loopback
+    /// leads to this port here; ssh prints its number, see [`forwarded_port`].
+    pub fn keep_running(&self, command: &str, forward: Option<u16>) -> Command {
+        let forward = forward.map(|port| format!("127.0.0.1:0:127.0.0.1:{port}"));
+        let forward = forward.iter().flat_map(|ports| ["-o", "ExitOnForwardFailure=yes", "-R", ports]);
+        // The number of the port is a message that a quiet ssh would not print.
+        let rest = ["-o", "LogLevel=INFO", "-o", "ControlPath=none"];
+        self.ssh(OPTIONS.into_iter().chain(ALIVE_OPTIONS).chain(rest).chain(forward), command).open_input()
+    }
+
+    /// A program there that uses this terminal.
+    pub fn interactive(&self, command: &str) -> Command {
+        let options = ["-t", "-a", "-x", "-o", "ClearAllForwardings=yes"];
+        self.ssh(options.into_iter().chain(ALIVE_OPTIONS), command)
+    }
+
+    /// A program there that uses no terminal.
+    pub fn plain(&self, command: &str) -> Command {
+        self.ssh(OPTIONS.into_iter().chain(["-o", "ClearAllForwardings=yes"]), command)
+    }
+
+    /// The URL of a repository there, for git.
+    pub fn git_url(&self, path: &Path) -> OsString {
+        let mut url = OsString::from(self.as_str());
+        // Only a URL has a port, and its path starts after the host.
+        if !self.0.starts_with("ssh://") {
+            url.push(":");
+        }
+        url.push(path);
+        url
+    }
+
     /// Runs a shell command there, with `input` as its standard input. A command that fails is an error with its last line.
     pub fn run(&self, command: &str, input: Vec<u8>, limit: Duration) -> Result<Vec<u8>, SshError> {
-        let ssh = Command::new("ssh")
-            .args(["-T", "-a", "-x", "-o", "BatchMode=yes", "-o", "ClearAllForwardings=yes", "-o"])
-            .arg(format!("ConnectTimeout={CONNECT_SECONDS}"))
-            .args(["--", self.as_str(), command])
-            .input(input)
-            .time_limit(limit);
-        let Output { exit, stdout, stderr } = ssh.capture()?;
-        match exit {
-            Exit::Code(0) => Ok(stdout),
+        let Output { exit, stdout, stderr } = self.capture(command, input, limit)?;
+        if exit.success() {
+            return Ok(stdout);
+        }
+        let reason = last_line(&stderr).unwrap_or_else(|| exit.to_string());
+        Err(SshError::Failed { target: self.clone(), reason })
+    }
+
+    /// Like [`Self::run`], whatever the exit code of the command. Only failures of ssh itself are errors.
+    pub fn capture(&self, command: &str, input: Vec<u8>, limit: Duration) -> Result<Output, SshError> {
+        let output = self.plain(command).input(input).time_limit(limit).capture()?;
+        match output.exit {
             Exit::TimedOut { limit } => Err(SshError::TimedOut { target: self.clone(), limit }),
-            Exit::Code(SSH_FAILED) => Err(self.explain(&stderr)),
-            exit => {
-                let reason = last_line(&stderr).unwrap_or_else(|| exit.to_string());
-                Err(SshError::Failed { target: self.clone(), reason })
-            }
+            Exit::Code(SSH_FAILED) => Err(self.explain(&output.stderr)),
+            _ => Ok(output),
         }
     }
 
     /// What ssh's own message means.
-    fn explain(&self, stderr: &[u8]) -> SshError {
+    pub fn explain(&self, stderr: &[u8]) -> SshError {
         let text = String::from_utf8_lossy(stderr);
         let target = self.clone();
         if text.contains("REMOTE HOST IDENTIFICATION HAS CHANGED") {
@@ -123,6 +172,17 @@ impl SshTarget {
             SshError::Unreachable { target, reason }
         }
     }
+}
+
+/// What git runs to reach a repository there.
+pub fn git_ssh_command() -> String {
+    format!("ssh -a -x -o BatchMode=yes -o ClearAllForwardings=yes -o ConnectTimeout={CONNECT_SECONDS}")
+}
+
+/// The port that ssh has opened on the other machine, if this line of its messages names it.
+pub fn forwarded_port(line: &[u8]) -> Option<u16> {
+    let line = std::str::from_utf8(line).ok()?;
+    line.trim().strip_prefix("Allocated port ")?.split(' ').next()?.parse().ok()
 }
 
 fn last_line(stderr: &[u8]) -> Option<String> {
@@ -155,6 +215,22 @@ mod tests {
             "a\nb",
         ] {
             assert!(text.parse::<SshTarget>().is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn repositories_on_other_machines_have_urls_that_git_understands() {
+        let url = |target: &str| target.parse::<SshTarget>().unwrap().git_url(Path::new("/home/me/x y"));
+        assert_eq!(url("me@big"), "me@big:/home/me/x y");
+        assert_eq!(url("ssh://me@big:2222"), "ssh://me@big:2222/home/me/x y");
+    }
+
+    #[test]
+    fn the_port_of_a_forward_is_read_from_the_message_of_ssh() {
+        let line = b"Allocated port 41234 for remote forward to 127.0.0.1:4222\r";
+        assert_eq!(forwarded_port(line), Some(41234));
+        for other in [b"".as_slice(), b"Allocated port x", b"Warning: Permanently added 'big'"] {
+            assert_eq!(forwarded_port(other), None);
         }
     }
 

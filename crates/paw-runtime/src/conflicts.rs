@@ -19,12 +19,14 @@ use paw_host::git::Repo;
 /// Pause between two pages of messages, so that conflict detection is not woken for every commit under load.
 const READ_PAUSE: Duration = Duration::from_millis(10);
 
-/// Watches the worktrees of `targets`. Pass the returned subscription to [`feed`].
+/// Watches the worktrees of `targets`. Pass the returned subscription to [`feed`]. Agents that are not judged here belong to another
+/// machine.
 pub(super) fn start(
     repo: &Repo,
     config: &PawConfig,
     targets: Vec<WatchTarget>,
     broker: &Broker,
+    is_judged_here: impl Fn(&AgentId) -> bool,
 ) -> Result<(Arc<ConflictMonitor>, Subscription), PawError> {
     let conflict =
         config.supervisor.as_ref().map(|supervisor| supervisor.conflict.clone()).unwrap_or_default();
@@ -35,7 +37,8 @@ pub(super) fn start(
     // Subscribe first, so that messages stored while the history is read are not lost.
     let stream = bus.subscribe().with_pause(READ_PAUSE);
     let past = conflict::load_history(bus)?;
-    let left = find_left(broker, &targets)?;
+    let mut left = find_left(broker, &targets)?;
+    left.retain(is_judged_here);
     let out = Arc::clone(bus);
     let signal = move |signal| match signal {
         ConflictMonitorEvent::Publish(message) => publish(&out, *message),
@@ -89,10 +92,11 @@ fn publish(bus: &Bus, message: Message) {
     }
 }
 
-/// Passes the session's messages to conflict detection as they are stored.
+/// Passes the session's messages to conflict detection as they are stored. Another machine judges its own agents.
 pub(super) async fn feed(mut stream: Subscription, bus: Arc<Bus>, monitor: Arc<ConflictMonitor>) {
     while let Ok(Some(page)) = stream.next().await {
-        for stored in page.iter().filter_map(|kept| kept.parse(bus.session())) {
+        let local = page.iter().filter(|kept| !kept.entry.is_replicated);
+        for stored in local.filter_map(|kept| kept.parse(bus.session())) {
             monitor.on_message(stored);
         }
     }

@@ -6,6 +6,7 @@
 //! - `pane_services`: what watches the panes, with or without a broker
 //! - `delivery`: delivers the first prompts
 //! - `attention`: notifies the user, and shows in tmux who needs the user
+//! - `cluster`: other machines of the session
 //! - `conflicts`: the worktree watcher and conflict detection
 //! - `questions`: repeats unanswered questions
 //! - `repository`: notices that the repository is gone
@@ -13,6 +14,7 @@
 
 mod attention;
 pub mod brokerless;
+mod cluster;
 mod conflicts;
 mod delivery;
 mod pane_services;

@@ -10,12 +10,16 @@ use std::thread::{self, JoinHandle};
 
 use paw_broker::http::{RunEvent, RunRequest};
 use paw_broker::identity::Caller;
+use paw_cluster::request::ClusterRequest;
 use paw_core::error::EXIT_FAILURE;
-use paw_core::{AgentId, Diagnostic as _, PawError};
+use paw_core::{AgentId, PawError};
 use paw_host::process::{Command, Exit, RunningCommand, Stopper, Stream, own_program};
 use paw_supervisor::pane_request::PaneRequest;
 use paw_web::{Page, PageRequest};
+use serde_json::Value;
 use tokio::sync::{Semaphore, mpsc, oneshot};
+
+use crate::cluster::Cluster;
 
 /// Runs at the same time, of all agents and of one; further ones wait.
 const MOST: usize = 4;
@@ -47,16 +51,16 @@ impl RequestedRuns {
         }
     }
 
-    /// Serves requests until no more can arrive. Those about the page are answered if the session has one.
-    pub(super) async fn serve(self, mut requests: mpsc::Receiver<RunRequest>, page: Option<Arc<Page>>) {
+    /// Serves requests until no more can arrive.
+    pub(super) async fn serve(self, mut requests: mpsc::Receiver<RunRequest>, answers: RequestAnswers) {
         while let Some(request) = requests.recv().await {
-            tokio::spawn(self.clone().serve_one(request, page.clone()));
+            tokio::spawn(self.clone().serve_one(request, answers.clone()));
         }
     }
 
-    async fn serve_one(self, request: RunRequest, page: Option<Arc<Page>>) {
-        if let Ok(wanted) = serde_json::from_slice::<PageRequest>(&request.body) {
-            return answer_about_page(wanted, &request, page.as_deref()).await;
+    async fn serve_one(self, request: RunRequest, answers: RequestAnswers) {
+        if let Some(answer) = answers.find(&request).await {
+            return send_answer(answer, &request).await;
         }
         let own = self.places_of(&requester_of(&request.caller));
         let all = Arc::clone(&self.all_places);
@@ -124,19 +128,45 @@ impl RequestedRuns {
     }
 }
 
-/// Sends the answer, or the error, as one document.
-async fn answer_about_page(wanted: PageRequest, request: &RunRequest, page: Option<&Page>) {
-    let answered = match page {
-        _ if !PageRequest::is_allowed(&request.caller) => {
-            let refused = "only the user may open the page, with the token of the user";
-            Err(PawError::SessionError(refused.to_owned()).report())
+/// What answers requests that start no program: the parts of a session that the user can ask.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RequestAnswers {
+    pub(super) page: Option<Arc<Page>>,
+    pub(super) cluster: Option<Arc<Cluster>>,
+}
+
+impl RequestAnswers {
+    /// `None` if the request is about something else.
+    async fn find(&self, request: &RunRequest) -> Option<Result<Value, PawError>> {
+        if let Ok(wanted) = serde_json::from_slice::<PageRequest>(&request.body) {
+            return Some(match &self.page {
+                _ if !PageRequest::is_allowed(&request.caller) => {
+                    Err(refused("only the user may open the page, with the token of the user"))
+                }
+                None => Err(refused("there is no session to show")),
+                Some(page) => page.answer(wanted.page).await.map_err(Into::into),
+            });
         }
-        None => Err(PawError::SessionError("there is no session to show".to_owned()).report()),
-        Some(page) => page.answer(wanted.page).await.map_err(|error| error.report()),
-    };
-    let (document, code) = match answered {
+        let wanted = serde_json::from_slice::<ClusterRequest>(&request.body).ok()?;
+        Some(match &self.cluster {
+            _ if !ClusterRequest::is_allowed(&request.caller) => {
+                Err(refused("only the user may use other machines, with the token of the user"))
+            }
+            None => Err(refused("there is no session")),
+            Some(cluster) => cluster.answer(wanted.cluster).await,
+        })
+    }
+}
+
+fn refused(problem: &str) -> PawError {
+    PawError::SessionError(problem.to_owned())
+}
+
+/// Sends the answer, or the error, as one document.
+async fn send_answer(answer: Result<Value, PawError>, request: &RunRequest) {
+    let (document, code) = match answer {
         Ok(document) => (document, 0),
-        Err(report) => (report.document(), EXIT_FAILURE),
+        Err(error) => (error.report().document(), EXIT_FAILURE),
     };
     let _ = request.events.send(RunEvent::Out(document.to_string())).await;
     let _ = request.events.send(RunEvent::Exit(code)).await;

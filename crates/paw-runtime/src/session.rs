@@ -11,6 +11,7 @@ use paw_broker::log;
 use paw_broker::watch::WatchTarget;
 use paw_broker::{Broker, BrokerSettings, Bus, SessionId};
 use paw_core::config::PawConfig;
+use paw_core::receipt::ClusterReceipt;
 use paw_core::{AgentId, PawError, ProjectName, Receipt, SessionMode, SessionName};
 use paw_host::files::Dirs;
 use paw_host::git::Repo;
@@ -23,8 +24,9 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use crate::attention::AttentionEvent;
+use crate::cluster::{Cluster, ClusterContext};
 use crate::pane_services::PaneServices;
-use crate::requests::RequestedRuns;
+use crate::requests::{RequestAnswers, RequestedRuns};
 use crate::{conflicts, questions, repository};
 
 /// Runs of the page that wait.
@@ -49,6 +51,7 @@ pub struct SessionProcess {
     conflicts: Arc<ConflictMonitor>,
     panes: Option<PaneServices>,
     page: Option<Arc<Page>>,
+    cluster: Option<Arc<Cluster>>,
     runs: RequestedRuns,
     tasks: Vec<JoinHandle<()>>,
     learning: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
@@ -89,7 +92,9 @@ impl SessionProcess {
         };
         let watched = targets.len();
         let bus = Arc::clone(broker.bus());
-        let (conflicts, messages) = conflicts::start(&repo, &config, targets, &broker)?;
+        let machines = receipt.as_ref().and_then(|receipt| receipt.cluster.as_ref());
+        let is_judged_here = |agent: &AgentId| machines.is_none_or(|machines| machines.is_judged_here(agent));
+        let (conflicts, messages) = conflicts::start(&repo, &config, targets, &broker, is_judged_here)?;
         let feed = conflicts::feed(messages, Arc::clone(&bus), Arc::clone(&conflicts));
         let mut tasks = vec![broker.runtime().spawn(feed)];
         if let Some(mut wanted) = broker.take_watches() {
@@ -108,7 +113,7 @@ impl SessionProcess {
         // A broker that was started by hand has no session to show.
         let page = receipt.as_ref().map(|_| {
             let (starter, requests) = mpsc::channel(PAGE_RUNS);
-            tasks.push(broker.runtime().spawn(runs.clone().serve(requests, None)));
+            tasks.push(broker.runtime().spawn(runs.clone().serve(requests, RequestAnswers::default())));
             Arc::new(Page::new(PageSettings {
                 repo: repo.clone(),
                 dirs: dirs.clone(),
@@ -117,26 +122,43 @@ impl SessionProcess {
                 runs: starter,
             }))
         });
+        let cluster = receipt.as_ref().map(|receipt| {
+            Cluster::new(ClusterContext {
+                repo: repo.clone(),
+                dirs: dirs.clone(),
+                receipts: receipts.clone(),
+                session: receipt.session_name.clone(),
+                bus: Arc::clone(&bus),
+                config: config.cluster.clone(),
+            })
+        });
+        if let Some(cluster) = cluster.clone().filter(|_| machines.is_some()) {
+            tasks.push(broker.runtime().spawn(cluster.run()));
+        }
         if let Some(requests) = broker.take_runs() {
-            tasks.push(broker.runtime().spawn(runs.clone().serve(requests, page.clone())));
+            let answers = RequestAnswers { page: page.clone(), cluster: cluster.clone() };
+            tasks.push(broker.runtime().spawn(runs.clone().serve(requests, answers)));
         }
         let supervisor = config.supervisor.clone().unwrap_or_default();
+        // The hub watches the questions and collects the learnings of all machines.
+        let is_hub = machines.is_none_or(ClusterReceipt::is_hub);
         if let Some(open) = UnansweredQuestions::with_window(supervisor.blocked_on_supervisor_window_seconds)
+            && is_hub
         {
             let supervised = receipt.as_ref().is_some_and(|receipt| receipt.mode == SessionMode::Supervisor);
             tasks.push(broker.runtime().spawn(questions::raise(Arc::clone(&bus), open, supervised)));
         }
-        let learning = start_learning(&repo, &config, &broker);
+        let learning = if is_hub { start_learning(&repo, &config, &broker) } else { None };
         // A broker that was started by hand leaves the panes to the session's own process.
         let own = receipt.as_ref().filter(|receipt| receipt.has_broker());
         let panes = own.map(|receipt| PaneServices::start(settings, receipt, Some(&bus)));
         if let Some(events) = panes.as_ref().and_then(PaneServices::events) {
-            tasks.push(broker.runtime().spawn(report_messages(Arc::clone(&bus), events)));
+            tasks.push(broker.runtime().spawn(report_messages(Arc::clone(&bus), events, is_hub)));
         }
         if let Some(page) = page.clone() {
             tasks.push(broker.runtime().spawn(async move { page.resume().await }));
         }
-        Ok(Self { broker, repo, watched, conflicts, panes, page, runs, tasks, learning, ended })
+        Ok(Self { broker, repo, watched, conflicts, panes, page, cluster, runs, tasks, learning, ended })
     }
 
     pub fn runtime(&self) -> Handle {
@@ -178,6 +200,9 @@ impl SessionProcess {
         if let Some(page) = self.page {
             self.broker.runtime().clone().block_on(page.close());
         }
+        if let Some(cluster) = self.cluster {
+            self.broker.runtime().clone().block_on(cluster.close());
+        }
         let runs = self.runs.stop();
         drop(self.panes);
         drop(self.conflicts);
@@ -192,13 +217,15 @@ impl SessionProcess {
     }
 }
 
-/// Reports the session's messages. Those that were stored before are not news.
-async fn report_messages(bus: Arc<Bus>, events: Sender<AttentionEvent>) {
+/// Reports the session's messages. Those that were stored before are not news, nor are those of other machines, except on the
+/// hub.
+async fn report_messages(bus: Arc<Bus>, events: Sender<AttentionEvent>, is_hub: bool) {
     let past = bus.head();
     let since = past.saturating_sub(questions::HISTORY);
     let mut stream = bus.subscribe_after(since).with_pause(questions::READ_PAUSE);
     while let Ok(Some(page)) = stream.next().await {
-        let page = page.iter().filter_map(|kept| kept.parse(bus.session()));
+        let page = page.iter().filter(|kept| is_hub || !kept.entry.is_replicated);
+        let page = page.filter_map(|kept| kept.parse(bus.session()));
         let (old, new): (Vec<_>, Vec<_>) = page.partition(|stored| stored.seq <= past);
         for event in [AttentionEvent::Past(old), AttentionEvent::Messages(new)] {
             if events.send(event).is_err() {

@@ -13,8 +13,10 @@ use paw_agent::hooks::install::{with_hooks, with_supervisor_hooks};
 use paw_agent::launch::{command_line, supervisor_command_line};
 use paw_core::config::{Approval, LayoutMode, PawConfig, SupervisorConfig, WorktreePlacement};
 use paw_core::paths::CheckoutDir;
+use paw_core::receipt::ClusterReceipt;
 use paw_core::{
-    AgentId, AgentReceipt, BranchName, ProjectName, Receipt, SessionMode, SessionName, SupervisorReceipt,
+    AgentId, AgentReceipt, BranchName, HostName, ProjectName, Receipt, SessionMode, SessionName,
+    SupervisorReceipt,
 };
 use paw_host::git::{GitWorktree, Repo};
 use paw_worktree::check;
@@ -35,6 +37,8 @@ pub struct AgentRequest {
     pub spec: Option<SpecEntry>,
     /// The user's own words about what to do.
     pub task: Option<String>,
+    /// The machine it should run on, if it is another one. A plan has only agents of this machine.
+    pub host: Option<HostName>,
 }
 
 /// A request to start a session, with all prompts answered.
@@ -106,6 +110,8 @@ pub struct SessionPlan {
     pub guard: bool,
     /// `git paw start --unattended` takes the role of the supervisor.
     pub unattended: bool,
+    /// The session of another machine that this one is a part of.
+    pub cluster: Option<ClusterReceipt>,
 }
 
 impl SessionPlan {
@@ -129,6 +135,7 @@ impl SessionPlan {
             Receipt::new(self.session.clone(), self.repo.root.clone(), self.project.as_str(), created_at);
         receipt.mode = self.mode();
         receipt.unattended = self.unattended;
+        receipt.cluster.clone_from(&self.cluster);
         receipt.supervisor.clone_from(&self.supervisor);
         receipt.mouse = self.mouse;
         receipt.borders = self.borders;
@@ -204,6 +211,7 @@ pub fn plan(
         tmux_socket: config.tmux.socket.clone(),
         guard: (supervised || request.unattended) && supervisor.strict_branch_guard,
         unattended: request.unattended,
+        cluster: None,
     })
 }
 

@@ -74,9 +74,9 @@ pub fn resolve_trusted(
 }
 
 /// Whether only the user's configuration may set this key, because it opens the broker or the page to others, names other
-/// machines, moves the logs, or runs a command whenever something happens.
+/// machines or servers, moves the logs, or runs a command whenever something happens.
 pub fn is_user_only(item: &TrustItem) -> bool {
-    ["broker.", "hosts.", "web."].iter().any(|section| item.key.starts_with(section))
+    ["broker.", "cluster.", "hosts.", "web."].iter().any(|section| item.key.starts_with(section))
         || ["logging.log_dir", "notify.command"].contains(&item.key.as_str())
 }
 

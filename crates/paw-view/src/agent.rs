@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use paw_broker::record::{AgentRecord, StateKind};
-use paw_core::{AgentId, BranchName};
+use paw_core::{AgentId, BranchName, HostName};
 use serde::{Deserialize, Serialize};
 
 use crate::check::{BranchTip, CommitCheck, TipVerification};
@@ -67,6 +67,36 @@ pub struct SessionMember {
     pub prompt: Option<PromptDelivery>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec: Option<String>,
+    /// The machine it runs on. Missing for this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<MemberHost>,
+}
+
+/// The other machine that an agent runs on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemberHost {
+    pub name: HostName,
+    /// Missing before the first connection.
+    #[serde(flatten)]
+    pub reach: Option<HostReach>,
+}
+
+/// Whether a machine can be reached.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostReach {
+    #[serde(rename = "reachable")]
+    pub is_reachable: bool,
+    pub since: Timestamp,
+    /// Why it cannot be reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+impl MemberHost {
+    /// Since when the machine cannot be reached.
+    pub fn unreachable_since(&self) -> Option<Timestamp> {
+        self.reach.as_ref().filter(|reach| !reach.is_reachable).map(|reach| reach.since)
+    }
 }
 
 /// The agents of a session, in their order.
@@ -283,11 +313,17 @@ impl SessionMember {
             process: None,
             prompt: None,
             spec: None,
+            host: None,
         }
     }
 }
 
 impl AgentView {
+    /// The other machine it runs on.
+    pub fn host(&self) -> Option<&MemberHost> {
+        self.member.as_ref()?.host.as_ref()
+    }
+
     pub fn new(id: AgentId) -> Self {
         Self {
             id,

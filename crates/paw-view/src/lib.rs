@@ -20,8 +20,8 @@ mod reduce;
 mod session;
 
 pub use agent::{
-    AgentState, AgentUsage, AgentView, AnnouncedPlan, CliState, Observation, PromptDelivery, SessionMember,
-    SessionMembers, StateSource, StatusCategory, WorktreeState,
+    AgentState, AgentUsage, AgentView, AnnouncedPlan, CliState, HostReach, MemberHost, Observation,
+    PromptDelivery, SessionMember, SessionMembers, StateSource, StatusCategory, WorktreeState,
 };
 pub use attention::{Need, NeedKind};
 pub use check::{BranchTip, CommitCheck, TipVerification};

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use clap::Args;
-use paw_agent::detect_clis;
 use paw_agent::hooks::HookEnvironment;
+use paw_agent::{cli, detect_clis};
 use paw_broker::client::BrokerClient;
 use paw_core::config::PawConfig;
-use paw_core::{ErrorCode, PawError, SessionMode};
+use paw_core::{BranchName, ErrorCode, PawError, SessionMode};
 use paw_host::clock;
 use paw_host::locks::SessionLock;
 use paw_host::process::own_program;
@@ -29,9 +29,10 @@ use crate::context::Context;
 #[command(after_help = "Examples:
   git paw add feat/docs
   git paw add feat/docs=codex feat/tests --prompt \"cover the parser\"
+  git paw add feat/train@big
   git paw add --from-spec add-auth")]
 pub(crate) struct AddArgs {
-    /// The branches to work on, created if they do not exist; BRANCH=CLI chooses the CLI of one
+    /// The branches to work on, created if they do not exist; BRANCH=CLI chooses the CLI of one, BRANCH@HOST its machine
     #[arg(required_unless_present = "from_spec", value_name = "BRANCH")]
     branches: Vec<String>,
     /// The agent's CLI [default: the spec's, else the first agent's]
@@ -61,6 +62,8 @@ pub(crate) fn run(args: &AddArgs, context: &Context) -> Result<(), PawError> {
     let consent = Consent::of_flag(args.trust);
     let config = approval::session_config(&layers, &session.repo, consent, context)?;
     let wanted = gather(args, &session, &config, context)?;
+    let (remote, wanted): (Vec<_>, Vec<_>) = wanted.into_iter().partition(|agent| agent.host.is_some());
+    context.require_cluster(&remote)?;
     let preparation = approval::preparation(&layers, &config, &session.repo, consent, context)?;
     for request in wanted {
         // The agent before it changed the receipt.
@@ -74,7 +77,9 @@ pub(crate) fn run(args: &AddArgs, context: &Context) -> Result<(), PawError> {
         }
         context.output.say(&format!("added {} → {}", added.agent.branch, added.agent.cli))?;
     }
-    Ok(())
+    // The session's process may have to start again for it.
+    drop(lock);
+    context.add_remote(&remote, args.trust)
 }
 
 fn add(
@@ -114,13 +119,14 @@ fn gather(
     config: &PawConfig,
     context: &Context,
 ) -> Result<Vec<AgentRequest>, PawError> {
+    let is_host = |name: &str| config.hosts.contains_key(name);
     let mut clis = detect_clis(&config.clis, &context.search_path);
     for (_, name) in args.branches.iter().filter_map(|text| text.rsplit_once('=')) {
         clis.add_program(name, &context.search_path);
     }
-    let is_cli = |name: &str| clis.has(name);
+    let is_cli = |name: &str| clis.has(name) || cli::find(name).is_some();
     let branches = session.repo.git().branches()?;
-    let named = |text: &String| NamedAgent::parse(text, is_cli, &branches);
+    let named = |text: &String| NamedAgent::parse(text, is_cli, is_host, &branches);
     let named: Vec<_> = args.branches.iter().map(named).collect::<Result<_, _>>()?;
     let spec =
         args.from_spec.as_ref().map(|name| require_spec(name, session, config, context)).transpose()?;
@@ -130,7 +136,10 @@ fn gather(
         .chain(spec.iter().map(|spec| &spec.branch))
         .cloned()
         .collect();
-    branches.iter().try_for_each(|branch| session.require_room_for(branch))?;
+    let elsewhere =
+        |branch: &&BranchName| named.iter().any(|agent| agent.branch == **branch && agent.host.is_some());
+    let here = branches.iter().filter(|branch| !elsewhere(branch));
+    here.into_iter().try_for_each(|branch| session.require_room_for(branch))?;
     let task = args.task.load(&branches, context)?;
     let cli = |own: Option<String>| {
         let of_first = || session.receipt.worktrees.first().map(|agent| agent.cli.clone());
@@ -139,11 +148,17 @@ fn gather(
     };
     if let Some(spec) = spec {
         let cli = cli(args.cli.clone().or_else(|| spec.cli.clone()))?;
-        return Ok(vec![AgentRequest { branch: spec.branch.clone(), cli, spec: Some(spec), task }]);
+        return Ok(vec![AgentRequest {
+            branch: spec.branch.clone(),
+            cli,
+            spec: Some(spec),
+            task,
+            host: None,
+        }]);
     }
     let request = |agent: NamedAgent| {
         let task = agent_task::load_task(&agent, task.as_ref(), context)?;
-        Ok(AgentRequest { cli: cli(agent.cli)?, branch: agent.branch, spec: None, task })
+        Ok(AgentRequest { cli: cli(agent.cli)?, branch: agent.branch, spec: None, task, host: agent.host })
     };
     named.into_iter().map(request).collect()
 }

@@ -53,6 +53,12 @@ pub(crate) struct DenyArgs {
 
 pub(crate) fn approve(args: &ApproveArgs, context: &Context) -> Result<(), PawError> {
     let who = require_operator("approve for an agent", context)?;
+    if let Some((session, agent)) = context.find_remote(&args.agent)? {
+        let flags = [(args.yes, "--yes"), (args.json, "--json")];
+        let flags = flags.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag);
+        let args: Vec<_> = ["approve", agent.agent_id.as_str()].into_iter().chain(flags).collect();
+        return context.forward_checked(&session.receipt, &agent.host, &args);
+    }
     let session = context.require_session()?;
     let prompt = PendingPrompt::find(&session, &args.agent, clock::now())?;
     prompt.check(PromptReply::Approve, &who)?;
@@ -72,6 +78,13 @@ pub(crate) fn approve(args: &ApproveArgs, context: &Context) -> Result<(), PawEr
 
 pub(crate) fn deny(args: &DenyArgs, context: &Context) -> Result<(), PawError> {
     let who = require_operator("deny for an agent", context)?;
+    if let Some((session, agent)) = context.find_remote(&args.agent)? {
+        let text = args.tell.as_deref().map(|text| ["--tell", text]);
+        let json = args.json.then_some("--json");
+        let args = ["deny", agent.agent_id.as_str()].into_iter();
+        let args: Vec<_> = args.chain(text.into_iter().flatten()).chain(json).collect();
+        return context.forward_checked(&session.receipt, &agent.host, &args);
+    }
     let session = context.require_session()?;
     let prompt = PendingPrompt::find(&session, &args.agent, clock::now())?;
     prompt.reply(&session, PromptReply::Deny, &who, clock::now())?;

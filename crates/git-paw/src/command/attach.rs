@@ -10,8 +10,8 @@ use crate::session::attach_command;
 
 /// Attach to the running session of this repository
 ///
-/// Inside tmux this switches to the session. With an agent, its pane is shown zoomed (prefix z shows all panes again). To
-/// bring back a paused or stopped session, use `git paw start`.
+/// Inside tmux this switches to the session. With an agent, its pane is shown zoomed (prefix z shows all panes again); an agent
+/// on another machine is shown over ssh. To bring back a paused or stopped session, use `git paw start`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  git paw attach\n  git paw attach feat/auth")]
 pub(crate) struct AttachArgs {
@@ -20,6 +20,14 @@ pub(crate) struct AttachArgs {
 }
 
 pub(crate) fn run(args: &AttachArgs, context: &Context) -> Result<(), PawError> {
+    if let Some(name) = &args.agent
+        && let Some((session, agent)) = context.find_remote(name)?
+    {
+        if !io::stdin().is_terminal() {
+            return Err(PawError::SessionError("cannot attach: stdin is not a terminal".to_owned()));
+        }
+        return context.forward_checked(&session.receipt, &agent.host, &["attach", agent.agent_id.as_str()]);
+    }
     let session = context.require_session()?;
     let agent = args.agent.as_ref().map(|name| session.receipt.find_id(name)).transpose()?;
     if !io::stdin().is_terminal() {

@@ -46,6 +46,18 @@ struct DiffAnswer<'a> {
 }
 
 pub(crate) fn run(args: &DiffArgs, context: &Context) -> Result<(), PawError> {
+    if let Some(name) = &args.agent
+        && let Some((session, agent)) = context.find_remote(name)?
+    {
+        let flags = [(args.stat, "--stat"), (args.json, "--json")];
+        let flags = flags.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag.to_owned());
+        let paths = args.paths.iter().map(|path| path.display().to_string());
+        let paths = (!args.paths.is_empty()).then(|| "--".to_owned()).into_iter().chain(paths);
+        let args = ["diff".to_owned(), agent.agent_id.to_string()].into_iter();
+        let args: Vec<_> = args.chain(flags).chain(paths).collect();
+        let args: Vec<_> = args.iter().map(String::as_str).collect();
+        return context.forward_checked(&session.receipt, &agent.host, &args);
+    }
     let repo = context.require_repo()?;
     let worktree = match &args.agent {
         Some(name) => context.require_session()?.receipt.find_named(name)?.0.worktree_path.clone(),

@@ -17,8 +17,8 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Register other machines and check whether they are ready
 ///
-/// A machine needs ssh without a password, git, tmux and git-paw. Hosts are kept in your own configuration. Sessions do not use
-/// them yet: agents run on this machine.
+/// A machine needs ssh without a password, git, tmux and git-paw. Hosts are kept in your own configuration; `git paw start` and
+/// `git paw add` run agents on them with BRANCH@HOST.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw host add big me@big.example --install

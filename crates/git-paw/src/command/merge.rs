@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use paw_core::PawError;
 use paw_core::error::EXIT_FAILURE;
+use paw_core::{ErrorCode, PawError};
 use paw_supervisor::gates::StopRequest;
 use paw_supervisor::merge::PlannedMerge;
 use paw_supervisor::merge::project_tests::{self, ProjectTests};
@@ -68,7 +68,16 @@ pub(crate) fn run(args: &MergeArgs, context: &Context) -> Result<ExitCode, PawEr
         context.privileged_client("merge")?;
         return context.run_request(&request);
     }
-    let merge = project_tests::open(only, &repo, context.find_session()?.as_ref())?;
+    let session = context.find_session()?;
+    if let Some(session) = &session {
+        if args.rebase && !session.receipt.remote_agents().is_empty() {
+            let problem = "--rebase would rewrite branches of agents on other machines";
+            return Err(PawError::new(ErrorCode::FailedPrecondition, problem)
+                .hint("have the agents rebase, or merge without --rebase"));
+        }
+        context.fetch_remote(session, |_| true);
+    }
+    let merge = project_tests::open(only, &repo, session.as_ref())?;
     if args.dry_run {
         show::forecast(&merge, args.rebase, context)?;
         return Ok(ExitCode::SUCCESS);
@@ -83,6 +92,9 @@ pub(crate) fn run(args: &MergeArgs, context: &Context) -> Result<ExitCode, PawEr
     let on_line = |line: &str| args.requester.show_progress(context.output, line);
     let report = merge.run_with_tests(args.rebase, &tests, &client, &stop, &on_line)?;
     show::report(&report, context)?;
+    if let Some(session) = &session {
+        context.push_main(session);
+    }
     Ok(if report.is_complete() { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILURE) })
 }
 

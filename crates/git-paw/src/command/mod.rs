@@ -7,6 +7,7 @@ pub(crate) mod approve;
 pub(crate) mod attach;
 pub(crate) mod audit;
 pub(crate) mod autopilot;
+pub(crate) mod cluster;
 pub(crate) mod commit_signal;
 pub(crate) mod complete;
 pub(crate) mod completions;
@@ -20,6 +21,7 @@ pub(crate) mod explain;
 pub(crate) mod help;
 pub(crate) mod hook;
 pub(crate) mod host;
+pub(crate) mod host_side;
 pub(crate) mod inbox;
 pub(crate) mod init;
 pub(crate) mod list_clis;
@@ -95,6 +97,8 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCod
         Command::Merge(args) => return merge::run(&args, context),
         Command::Proof(args) => return proof::run(&args, context),
         Command::Host(args) => return host::run(&args, context),
+        Command::Cluster(_) => cluster::run(context)?,
+        Command::HostSide(args) => host_side::run(&args, context)?,
         Command::Say(args) => say::run(&args, context)?,
         Command::Inbox(args) => inbox::run(&args, context)?,
         Command::Tell(args) => tell::run(&args, context)?,

@@ -26,6 +26,7 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
         return context.output.say("No active session for this repo.");
     };
     let name = &session.receipt.session_name;
+    context.on_all_hosts(&session.receipt, &["pause"])?;
     match session.pause()? {
         PauseResult::Now => {
             context.output.say(&format!("Session '{name}' paused. Resume with: git paw start"))

@@ -54,6 +54,7 @@ pub(crate) fn run(args: &PurgeArgs, context: &Context) -> Result<(), PawError> {
     let Some(session) = session.reload()? else {
         return context.output.say("No session to purge for this repo.");
     };
+    context.purge_remote(&session, args.force)?;
     let worktrees = Worktrees::open(context.dirs.data_dir())?;
     let mut say = |progress: PurgeProgress<'_>| print_progress(&progress, context);
     let purged = session.purge(&worktrees, args.force, own_pane().as_deref(), &mut say)?;

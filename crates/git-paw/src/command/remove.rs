@@ -1,6 +1,7 @@
 //! `git paw remove`
 
 use clap::Args;
+use paw_core::receipt::AgentLookupError;
 use paw_core::{AgentId, PawError};
 use paw_session::lifecycle::remove::RemoveAgentOptions;
 use paw_worktree::Worktrees;
@@ -32,13 +33,21 @@ pub(crate) fn run(args: &RemoveArgs, context: &Context) -> Result<(), PawError> 
     let _lock = context.lock_session(&context.require_repo()?)?;
     let receipt = context.require_session()?.receipt;
     for name in args.agents.iter().filter(|name| *name != AgentId::SUPERVISOR) {
-        receipt.find_named(name)?;
+        match receipt.find_named(name) {
+            Err(AgentLookupError::Elsewhere { .. }) => {
+                context.require_user("remove an agent on another machine")?;
+            }
+            found => drop(found?),
+        }
     }
     args.agents.iter().try_for_each(|name| remove(name, args, context))
 }
 
 fn remove(name: &str, args: &RemoveArgs, context: &Context) -> Result<(), PawError> {
     let session = context.require_session()?;
+    if let Some((session, agent)) = context.find_remote(name)? {
+        return context.remove_remote(&session, &agent, (args.keep_worktree, args.force));
+    }
     let worktrees = Worktrees::open(context.dirs.data_dir())?;
     let own_pane = own_pane();
     let options = RemoveAgentOptions {

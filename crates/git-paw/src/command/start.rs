@@ -14,9 +14,10 @@ use std::sync::Mutex;
 use clap::Args;
 use paw_agent::detect_clis;
 use paw_agent::hooks::HookEnvironment;
+use paw_cluster::clone;
 use paw_core::config::{LayoutMode, PawConfig};
 use paw_core::paths::PawDir;
-use paw_core::{Diagnostic as _, PawError, Receipt, SessionStatus};
+use paw_core::{Diagnostic as _, ErrorCode, PawError, Receipt, SessionStatus};
 use paw_host::clock;
 use paw_host::config::Layers;
 use paw_host::files::{self, Access};
@@ -28,7 +29,7 @@ use paw_session::Receipts;
 use paw_session::launch::{self, LaunchOptions, LaunchProgress, LaunchServices};
 use paw_session::lifecycle::Session;
 use paw_session::logs;
-use paw_session::plan::{self, PlanContext, SessionPlan, StartRequest};
+use paw_session::plan::{self, AgentRequest, PlanContext, SessionPlan, StartRequest};
 use paw_session::recover::RunningSessions;
 use paw_session::specs::SpecFormat;
 use paw_supervisor::governance;
@@ -52,6 +53,7 @@ use unattended::UnattendedArgs;
   git paw start --cli claude --branches feat/api,feat/ui
   git paw start --branches feat/api=claude,feat/ui=codex --prompt \"add pagination\"
   git paw start --agents tasks.toml
+  git paw start --cli claude --branches feat/api,feat/train@big
   git paw start --supervisor --from-all-specs
   git paw start --specs add-auth,fix-session --dry-run
   git paw start --unattended --from-all-specs --cli claude --time-limit 2h --merge")]
@@ -59,10 +61,10 @@ pub(crate) struct StartArgs {
     /// CLI for every agent (see git paw list-clis)
     #[arg(long, value_name = "CLI")]
     cli: Option<String>,
-    /// Branches to work on, created if they do not exist; BRANCH=CLI chooses the CLI of one
+    /// Branches to work on, created if they do not exist; BRANCH=CLI chooses the CLI of one, BRANCH@HOST its machine
     #[arg(long, value_name = "BRANCH,…", value_delimiter = ',')]
     branches: Vec<String>,
-    /// Read branches, CLIs and tasks from a TOML file with one [[agent]] each
+    /// Read branches, CLIs, hosts and tasks from a TOML file with one [[agent]] each
     #[arg(long, value_name = "FILE", conflicts_with_all = ["branches", "specs", "from_all_specs", "preset"])]
     agents: Option<PathBuf>,
     #[command(flatten)]
@@ -176,7 +178,12 @@ fn begin(args: &StartArgs, context: &Context) -> Result<Option<StartedSession>, 
             if let Some(layout) = args.layout.filter(|_| is_rebuilt) {
                 receipt.layout = layout.mode();
             }
-            existing::bring_back(services, receipt, &site, (&running, &lock), context)?
+            let (receipt, state) =
+                existing::bring_back(services, receipt, &site, (&running, &lock), context)?;
+            if is_rebuilt || state == StartOutcome::Resumed {
+                context.resume_remote(&receipt)?;
+            }
+            (receipt, state)
         }
         None => match start_new(args, services, &site, (&running, &lock), context)? {
             Some(receipt) => (receipt, StartOutcome::Launched),
@@ -215,8 +222,11 @@ fn start_new(
     (running, lock): (&RunningSessions, &SessionLock),
     context: &Context,
 ) -> Result<Option<Receipt>, PawError> {
-    let config = config(args, site, context)?;
-    let Some(plan) = make_plan(args, site, &config, running, context)? else { return Ok(None) };
+    let mut config = config(args, site, context)?;
+    let Some(PlannedStart { plan, remote }) = make_plan(args, site, &config, running, context)? else {
+        return Ok(None);
+    };
+    config.broker.enabled |= plan.broker.is_some();
     for missing in governance::load(&config.governance, &site.repo.root).missing {
         context.output.warn(&missing.to_string());
     }
@@ -236,6 +246,9 @@ fn start_new(
         context.output.warn(note);
     }
     mention_messages(&plan, site, context)?;
+    if let Err(error) = context.add_remote(&remote, args.trust) {
+        return Err(error.hint("the session runs without this agent; 'git paw add BRANCH@HOST' tries again"));
+    }
     Ok(Some(launched.receipt))
 }
 
@@ -275,6 +288,30 @@ impl StartArgs {
     }
 }
 
+/// The plan of the agents on this machine, and the agents on others.
+struct PlannedStart {
+    plan: SessionPlan,
+    remote: Vec<AgentRequest>,
+}
+
+/// The agents on other machines, which the plan does not contain.
+fn take_remote(
+    wanted: &mut Vec<AgentRequest>,
+    args: &StartArgs,
+    context: &Context,
+) -> Result<Vec<AgentRequest>, PawError> {
+    let remote: Vec<_> = wanted.extract_if(.., |agent| agent.host.is_some()).collect();
+    let refuse = |problem: &str| Err(PawError::new(ErrorCode::InvalidArgument, problem));
+    if !remote.is_empty() && args.unattended.is_wanted() {
+        return refuse("agents on other machines cannot run unattended yet");
+    }
+    if !remote.is_empty() && wanted.is_empty() {
+        return refuse("at least one agent has to run on this machine");
+    }
+    context.require_cluster(&remote)?;
+    Ok(remote)
+}
+
 /// Asks for what the flags do not set, and makes the plan. Returns nothing if specs are wanted and none is pending.
 fn make_plan(
     args: &StartArgs,
@@ -282,7 +319,7 @@ fn make_plan(
     config: &PawConfig,
     running: &RunningSessions,
     context: &Context,
-) -> Result<Option<SessionPlan>, PawError> {
+) -> Result<Option<PlannedStart>, PawError> {
     let repo = &site.repo;
     let mut found = detect_clis(&config.clis, &context.search_path);
     let of_branches = args.branches.iter().filter_map(|text| text.rsplit_once('='));
@@ -335,12 +372,16 @@ fn make_plan(
             agent.task.get_or_insert_with(|| task.clone());
         }
     }
+    let remote = take_remote(&mut wanted, args, context)?;
+    let invitation = clone::load_invitation(&repo.common_dir)?;
+    let mut config = config.clone();
+    config.broker.enabled |= !remote.is_empty() || invitation.is_some();
     let unattended = args.unattended.is_wanted();
     let request = StartRequest { agents: wanted, supervisor, unattended, rebase: !args.no_rebase };
     let is_layout_chosen = args.layout.is_some() || site.layers.has("layout.mode");
     let site = PlanContext {
         repo,
-        config,
+        config: &config,
         clis: &found.clis,
         hooks: &HookEnvironment::load(&own_program()?),
         worktrees: &worktrees,
@@ -348,11 +389,11 @@ fn make_plan(
     };
     let taken = |name: &_| running.has_name(name) || listing.has_name(name);
     let planned = plan::plan(&request, &site, taken, Path::exists).map_err(PawError::from);
-    let mut planned = planned.map_err(|error| asking.explain(error))?;
+    let mut plan = planned.map_err(|error| asking.explain(error))?;
     if !is_layout_chosen {
-        fit::fit_layout(&mut planned, context);
+        fit::fit_layout(&mut plan, context);
     }
-    Ok(Some(planned))
+    Ok(Some(PlannedStart { plan: SessionPlan { cluster: invitation, ..plan }, remote }))
 }
 
 /// Deletes old logs of earlier sessions. Problems are only warnings.

@@ -30,6 +30,10 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
     match find(context)? {
         Some(session) => {
             let mut view = load_view(&session)?;
+            // Only messages say what agents on other machines do.
+            if !session.receipt.remote_agents().is_empty() {
+                session.add_messages(&mut view);
+            }
             // Nothing is proven before the first proof.
             if PawDir::of(&session.repo.common_dir).proofs().is_dir() {
                 proof::add_tips(&mut view, &session.repo, &context.dirs);
@@ -118,8 +122,17 @@ fn show(view: &SessionView, context: &Context) -> Result<(), PawError> {
         say(&format!("supervisor  {} {work}", supervisor.cli))?;
     }
     say("")?;
-    let rows = view.agents.iter().filter_map(row).collect();
-    context.output.table(["BRANCH", "CLI", "AGENT", "WORKTREE", "PATH"], rows)?;
+    let rows = view.agents.iter().filter_map(row);
+    if view.agents.iter().any(|agent| agent.host().is_some()) {
+        let rows = view.agents.iter().filter(|agent| agent.member.is_some()).zip(rows);
+        let rows = rows.map(|(agent, [branch, cli, work, worktree, path])| {
+            let host = agent.host().map_or_else(|| "-".to_owned(), |host| host.name.to_string());
+            [branch, cli, host, work, worktree, path]
+        });
+        context.output.table(["BRANCH", "CLI", "HOST", "AGENT", "WORKTREE", "PATH"], rows.collect())?;
+    } else {
+        context.output.table(["BRANCH", "CLI", "AGENT", "WORKTREE", "PATH"], rows.collect())?;
+    }
     let needs = view.needs();
     if needs.is_empty() {
         return Ok(());
@@ -137,7 +150,13 @@ fn row(agent: &AgentView) -> Option<[String; 5]> {
     let state = member.process.unwrap_or(CliState::Absent);
     let path = member.worktree_path.as_ref().map(|path| path.display().to_string());
     let prompt = member.prompt.as_ref().unwrap_or(&PromptDelivery::Delivered);
-    let work = work(state, agent.status().1, prompt);
+    let work = match &member.host {
+        Some(host) => match host.unreachable_since() {
+            Some(since) => format!("unreachable since {}", since.strftime("%Y-%m-%d %H:%M:%S UTC")),
+            None => agent.status().1.to_owned(),
+        },
+        None => work(state, agent.status().1, prompt),
+    };
     let is_proven = agent.verification() == Some(TipVerification::Proven);
     Some([
         member.branch.to_string(),

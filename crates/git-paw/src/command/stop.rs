@@ -51,6 +51,7 @@ pub(crate) fn run(args: &StopArgs, context: &Context) -> Result<(), PawError> {
     let Some(session) = session.reload()? else {
         return context.output.say("No active session for this repo.");
     };
+    context.on_all_hosts(&session.receipt, &["stop", "--force"])?;
     for warning in session.stop(own_pane().as_deref())? {
         context.output.warn(&warning);
     }

@@ -8,7 +8,9 @@ use paw_agent::cli;
 use paw_agent::deliver::{DeliveryError, DeliveryOptions, deliver};
 use paw_agent::state::AgentActivity;
 use paw_broker::message::FeedbackMessage;
+use paw_cluster::hub;
 use paw_core::config::{PawConfig, TellMode};
+use paw_core::receipt::RemoteAgentReceipt;
 use paw_core::{AgentId, ErrorCode, PawError, Receipt};
 use paw_host::clock::{self, Stopwatch};
 use paw_session::lifecycle::Session;
@@ -16,7 +18,7 @@ use paw_session::lifecycle::status::{members, supervisor};
 use paw_supervisor::sweep::{self, AgentSnapshot};
 use paw_view::PromptDelivery;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::context::Context;
 
@@ -76,12 +78,23 @@ pub(crate) fn run(args: &TellArgs, context: &Context) -> Result<(), PawError> {
         return Err(PawError::SessionError("the text is empty".to_owned()));
     }
     let session = context.require_session()?;
+    if let Some(agent) = name.filter(|name| session.receipt.find_id(name).is_err())
+        && let Some(agent) = session.receipt.find_elsewhere(agent)
+    {
+        let told = tell_remote(agent, text, args, &session, context)?;
+        return if context.output.wants_json() { context.output.document(&told) } else { Ok(()) };
+    }
     let config = context.load_config()?.resolve()?;
     let agents = match name {
         Some(name) => vec![sweep::find(&session, name, clock::now())?],
         None => sweep::sweep(&session, clock::now())?,
     };
     let mut told = Vec::new();
+    if args.all {
+        for agent in session.receipt.remote_agents() {
+            told.push(tell_remote(agent, text, args, &session, context)?);
+        }
+    }
     for agent in &agents {
         let way = tell(agent, text, args, &session, &config, context)?;
         if !context.output.wants_json() {
@@ -95,6 +108,33 @@ pub(crate) fn run(args: &TellArgs, context: &Context) -> Result<(), PawError> {
         return context.output.document(&document);
     }
     Ok(())
+}
+
+/// The user's text is delivered by the agent's machine, as it is here. What an agent says goes to the inbox.
+fn tell_remote(
+    agent: &RemoteAgentReceipt,
+    text: &str,
+    args: &TellArgs,
+    session: &Session,
+    context: &Context,
+) -> Result<Value, PawError> {
+    let id = &agent.agent_id;
+    if args.inbox || !context.caller()?.is_user() {
+        send(id, text, session.receipt.has_broker(), context)?;
+        if !context.output.wants_json() {
+            context.output.say(&format!("sent to {id}"))?;
+        }
+        return Ok(json!({"agent": id, "way": DeliveryWay::Inbox}));
+    }
+    let mut forwarded = vec!["tell", id.as_str(), text, "--json"];
+    forwarded.extend(args.now.then_some("--now"));
+    let host = hub::require_host(session.receipt.cluster.as_ref(), &agent.host)?;
+    let told: Value = host.ask(&forwarded, &Value::Null)?;
+    if !context.output.wants_json() {
+        let how = if told["way"] == json!(DeliveryWay::Pane) { "typed into the pane of" } else { "sent to" };
+        context.output.say(&format!("{how} {id} on {}", agent.host))?;
+    }
+    Ok(told)
 }
 
 fn tell(

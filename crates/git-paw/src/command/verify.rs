@@ -117,6 +117,9 @@ fn prove(
 fn gather(args: &VerifyArgs, context: &Context) -> Result<GateRequest, PawError> {
     let branch = context.find_meant_branch(&args.branch)?;
     let repo = context.require_repo()?;
+    if let Some(session) = context.find_session()? {
+        context.fetch_remote(&session, |other| *other == branch);
+    }
     let consent = Consent::of_flag(args.trust);
     let checks = approval::checks(&repo, consent, context)?;
     for missing in checks.governance(&repo).missing {

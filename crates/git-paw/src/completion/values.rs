@@ -93,7 +93,10 @@ fn agents(context: &Context) -> Vec<Vec<CompletionWord>> {
     let session = repo(context).and_then(|repo| Session::find(&repo, &context.receipts()).ok().flatten());
     let Some(session) = session else { return Vec::new() };
     let agents = session.receipt.worktrees.iter();
-    let branches = agents.map(|agent| CompletionWord::new(agent.branch.as_str(), &agent.cli)).collect();
+    let branches = agents.map(|agent| CompletionWord::new(agent.branch.as_str(), &agent.cli));
+    let remote = session.receipt.remote_agents().iter();
+    let remote = remote.map(|agent| CompletionWord::new(agent.branch.as_str(), &agent.cli));
+    let branches = branches.chain(remote).collect();
     let ids = session.receipt.agent_ids();
     vec![branches, ids.iter().map(|id| CompletionWord::new(id.as_str(), "")).collect()]
 }

@@ -15,4 +15,5 @@ mod chaos;
 mod failing_log;
 mod nats_server;
 mod node;
+mod own_server;
 mod replication;

@@ -20,8 +20,7 @@ pub(crate) struct NatsServer {
 impl NatsServer {
     /// `None`, with a note in the test's output, where no server is installed.
     pub(crate) fn start() -> Option<Self> {
-        if Command::new(PROGRAM).arg("--version").output().is_err() {
-            eprintln!("skipped: {PROGRAM} is not installed (scripts/install-runners does it)");
+        if is_missing() {
             return None;
         }
         let dir = tempfile::Builder::new().prefix("paw-nats-").tempdir().unwrap();
@@ -123,6 +122,15 @@ impl Drop for NatsServer {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// Says so in the test's output.
+pub(crate) fn is_missing() -> bool {
+    let is_missing = Command::new(PROGRAM).arg("--version").output().is_err();
+    if is_missing {
+        eprintln!("skipped: {PROGRAM} is not installed (scripts/install-runners does it)");
+    }
+    is_missing
 }
 
 fn copy_dir(from: &Path, to: &Path) {

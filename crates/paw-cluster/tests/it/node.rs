@@ -80,6 +80,7 @@ impl Node {
         let settings = ReplicatorSettings {
             nats: NatsSettings {
                 servers: vec![url.to_owned()],
+                login: None,
                 stream: stream.clone(),
                 host: host(name),
                 is_hub: name == HOSTS[0],

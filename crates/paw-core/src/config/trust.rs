@@ -91,6 +91,7 @@ fn runs_or_loosens(path: &[&str], value: &Value) -> bool {
         ["clis", _, key] => !matches!(*key, "display_name" | "submit_delay_ms"),
         ["clis", _, _, ..]
         | ["hosts", _, ..]
+        | ["cluster", _]
         | ["autopilot", "executors", _, ..]
         | ["worktree", "setup_commands"]
         | ["notify", "command"]

@@ -69,6 +69,14 @@ impl ErrorReport {
         self.full_text.as_ref().unwrap_or(&self.message)
     }
 
+    /// Message and hints of an error that this program printed on another machine, after other output. `None` if there is none.
+    pub fn find_printed(output: &str) -> Option<(String, Vec<String>)> {
+        let lines = || output.lines().map(str::trim);
+        let message = lines().find_map(|line| line.strip_prefix("error: "))?.to_owned();
+        let hints = lines().filter_map(|line| line.strip_prefix("hint: ")).map(str::to_owned);
+        Some((message, hints.collect()))
+    }
+
     /// The document that `--json` prints.
     pub fn document(&self) -> Value {
         json!({"error": {

@@ -72,6 +72,48 @@ impl PawDir {
         self.0.join("web-logins.json")
     }
 
+    /// Configuration and data of the NATS server that the session's process runs.
+    pub fn nats(&self) -> PathBuf {
+        self.0.join("nats")
+    }
+
+    pub fn nats_config(&self) -> PathBuf {
+        self.nats().join("server.conf")
+    }
+
+    /// Port and passwords of the server.
+    pub fn nats_access(&self) -> PathBuf {
+        self.nats().join("access.json")
+    }
+
+    pub fn nats_log(&self) -> PathBuf {
+        self.nats().join("server.log")
+    }
+
+    pub fn nats_store(&self) -> PathBuf {
+        self.nats().join("store")
+    }
+
+    /// Where the running server says on which port it listens.
+    pub fn nats_ports(&self, pid: u32) -> PathBuf {
+        self.nats().join(format!("nats-server_{pid}.ports"))
+    }
+
+    /// The session of another machine that the next session here joins.
+    pub fn cluster_invitation(&self) -> PathBuf {
+        self.0.join("cluster.json")
+    }
+
+    /// How this machine reaches the NATS server, as long as the hub is connected.
+    pub fn cluster_link(&self) -> PathBuf {
+        self.0.join("cluster-link.json")
+    }
+
+    /// Whether the other machines of the session can be reached.
+    pub fn hosts(&self) -> PathBuf {
+        self.0.join("hosts.json")
+    }
+
     /// The user's token.
     pub fn operator_token(&self) -> PathBuf {
         self.0.join("operator-token")

@@ -74,6 +74,16 @@ impl DataDir {
         self.0.join("proof.key")
     }
 
+    /// The key that signs what this machine sends to the other machines of a session.
+    pub fn host_key(&self) -> PathBuf {
+        self.0.join("host.key")
+    }
+
+    /// Clones of repositories whose sessions run on other machines and have agents here.
+    pub fn clones(&self) -> PathBuf {
+        self.0.join("clones")
+    }
+
     pub fn sessions(&self) -> PathBuf {
         self.0.join("sessions")
     }

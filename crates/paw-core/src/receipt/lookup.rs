@@ -1,6 +1,7 @@
 //! Finds the agent that a person means.
 
 use crate::error::{Diagnostic, ErrorCode, ErrorReport};
+use crate::name::HostName;
 
 /// A name that is not the name of exactly one agent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -9,6 +10,8 @@ pub enum AgentLookupError {
     Unknown { name: String, known: Vec<String> },
     #[error("'{name}' matches several agents: {}", matches.join(", "))]
     Ambiguous { name: String, matches: Vec<String> },
+    #[error("{name} runs on the host '{host}', and this command works only for agents on this machine")]
+    Elsewhere { name: String, host: HostName },
 }
 
 impl Diagnostic for AgentLookupError {
@@ -17,6 +20,7 @@ impl Diagnostic for AgentLookupError {
         match self {
             Self::Unknown { known, .. } => report.hint(format!("agents: {}", known.join(", "))),
             Self::Ambiguous { .. } => report.hint("type more of the name"),
+            Self::Elsewhere { name, .. } => report.hint(format!("'git paw attach {name}' shows it")),
         }
     }
 }

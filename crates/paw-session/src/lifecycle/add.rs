@@ -56,7 +56,8 @@ impl Session {
 
     /// Checks whether an agent on this branch can be added, before anything is created.
     pub fn require_room_for(&self, branch: &BranchName) -> Result<(), LifecycleError> {
-        if self.receipt.find_agent(branch).is_some() {
+        let is_remote = self.receipt.remote_agents().iter().any(|agent| agent.branch == *branch);
+        if is_remote || self.receipt.find_agent(branch).is_some() {
             return Err(LifecycleError::AgentExists(branch.clone()));
         }
         let top = TopRow::of(self.receipt.mode, self.receipt.has_broker());
@@ -116,7 +117,8 @@ impl Session {
         options: LaunchOptions<'_>,
     ) -> Result<(Receipt, AgentId), LifecycleError> {
         let mut receipt = self.receipt.clone();
-        let taken = receipt.agent_ids();
+        let mut taken = receipt.agent_ids();
+        taken.extend(receipt.remote_agents().iter().map(|agent| agent.agent_id.clone()));
         let Some(mut agent) = plan.receipt(options.now).worktrees.pop() else {
             return Err(PawError::SessionError("the plan has no agent".to_owned()).into());
         };

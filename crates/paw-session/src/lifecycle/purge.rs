@@ -15,7 +15,7 @@ use paw_core::paths::CheckoutDir;
 use paw_core::paths::PawDir;
 use paw_core::{AgentReceipt, BranchName, Receipt, SessionStatus};
 use paw_host::clock::Stopwatch;
-use paw_host::files::FileError;
+use paw_host::files::{self, FileError};
 use paw_host::locks::WorktreesLock;
 use paw_host::process;
 use paw_host::tmux::{Tmux, TmuxError};
@@ -175,6 +175,10 @@ impl Session {
         }
         warn(self.clear_messages().err().map(|error| error.to_string()));
         warn(self.clear_audit_trail().err().map(|error| error.to_string()));
+        let dir = PawDir::of(&self.repo.common_dir);
+        for path in [dir.nats(), dir.hosts()] {
+            warn(files::remove_all(&path).err().map(|error| error.to_string()));
+        }
     }
 
     fn clear_messages(&self) -> Result<(), LifecycleError> {

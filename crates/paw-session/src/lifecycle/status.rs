@@ -1,5 +1,6 @@
 //! The state of a session as a view: its receipt compared with tmux, the disk and the broker.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -7,12 +8,15 @@ use std::thread;
 
 use jiff::{SignedDuration, Timestamp};
 use paw_broker::SessionId;
-use paw_core::{AgentId, AgentReceipt, BranchName, Receipt};
+use paw_core::paths::PawDir;
+use paw_core::receipt::RemoteAgentReceipt;
+use paw_core::{AgentId, AgentReceipt, BranchName, HostName, Receipt};
 use paw_host::clock;
+use paw_host::files;
 use paw_host::git::find_linked_admin_dir;
 use paw_view::{
-    BrokerView, CliState, Observation, PromptDelivery, SessionFacts, SessionMember, SessionMembers,
-    SessionSnapshot, SessionView, StateSource, SupervisorView, ViewEvent, WorktreeState,
+    BrokerView, CliState, HostReach, MemberHost, Observation, PromptDelivery, SessionFacts, SessionMember,
+    SessionMembers, SessionSnapshot, SessionView, StateSource, SupervisorView, ViewEvent, WorktreeState,
 };
 
 use super::window::TmuxWindow;
@@ -104,11 +108,31 @@ impl Session {
             created_at: Some(receipt.created_at),
             broker,
         };
-        let agents = receipt.worktrees.iter().zip(members(receipt)).zip(worktrees).map(agent).collect();
+        let agents = receipt.worktrees.iter().zip(members(receipt)).zip(worktrees).map(agent);
+        let agents = agents.chain(self.remote_members()).collect();
         // A process that has died no longer updates them.
         let is_current = self.is_process_running().unwrap_or(false);
         let observed = window.filter(|_| is_current).map(|window| observations(&window, receipt));
         Ok(SessionSnapshot { session, supervisor, agents, observed: observed.unwrap_or_default() })
+    }
+}
+
+impl Session {
+    /// The agents on other machines. Only their messages say what they do.
+    fn remote_members(&self) -> SessionMembers {
+        let agents = self.receipt.remote_agents();
+        if agents.is_empty() {
+            return Vec::new();
+        }
+        let reaches = files::load_text(&PawDir::of(&self.repo.common_dir).hosts()).ok().flatten();
+        let reaches: BTreeMap<HostName, HostReach> =
+            reaches.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        let member = |agent: &RemoteAgentReceipt| {
+            let host = MemberHost { name: agent.host.clone(), reach: reaches.get(&agent.host).cloned() };
+            let member = SessionMember::new(agent.branch.clone(), agent.cli.clone());
+            (agent.agent_id.clone(), SessionMember { host: Some(host), ..member })
+        };
+        agents.iter().map(member).collect()
     }
 }
 

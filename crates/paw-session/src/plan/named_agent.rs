@@ -1,8 +1,8 @@
-//! Agents as the user names them: `feat/api`, `feat/api=codex`, or a row of a file for `--agents`.
+//! Agents as the user names them: `feat/api`, `feat/api=codex`, `feat/api@big`, or a row of a file for `--agents`.
 
 use std::path::{Path, PathBuf};
 
-use paw_core::{BranchName, Diagnostic, ErrorCode, ErrorReport, PawError, text};
+use paw_core::{BranchName, Diagnostic, ErrorCode, ErrorReport, HostName, PawError, text};
 use serde::Deserialize;
 
 /// A branch with what the user said about its agent.
@@ -10,6 +10,8 @@ use serde::Deserialize;
 pub struct NamedAgent {
     pub branch: BranchName,
     pub cli: Option<String>,
+    /// The machine it should run on, if it is another one.
+    pub host: Option<HostName>,
     pub task: AgentTask,
 }
 
@@ -23,15 +25,20 @@ pub enum AgentTask {
 }
 
 impl NamedAgent {
-    /// Parses `BRANCH` or `BRANCH=CLI`. A branch may contain `=`, so the text is split at the last one, and only if a
-    /// known CLI follows it. Otherwise the text has to be one of the existing `branches`: a new branch whose name contains `=`
-    /// is most likely a typing mistake in the CLI.
+    /// Parses `BRANCH`, `BRANCH=CLI`, `BRANCH@HOST` or `BRANCH=CLI@HOST`. A branch may contain `=` and `@`, so the text is split
+    /// at the last one, and only if a known CLI or host follows it. A rest with `=` has to be one of the existing `branches`: a
+    /// new branch whose name contains `=` is most likely a typing mistake in the CLI.
     pub fn parse(
         text: &str,
         is_cli: impl Fn(&str) -> bool,
+        is_host: impl Fn(&str) -> bool,
         branches: &[BranchName],
     ) -> Result<Self, PawError> {
         let text = text.trim();
+        let (text, host) = match text.rsplit_once('@') {
+            Some((text, host)) if is_host(host) => (text, Some(HostName::new(host)?)),
+            _ => (text, None),
+        };
         let (branch, cli) = match text.rsplit_once('=') {
             Some((branch, cli)) if is_cli(cli) => (branch, Some(cli.to_owned())),
             _ => (text, None),
@@ -42,7 +49,7 @@ impl NamedAgent {
                 let (text, cli) = (text.to_owned(), unknown.to_owned());
                 Err(UnknownCliError { text, cli }.into())
             }
-            _ => Ok(Self { branch, cli, task: AgentTask::None }),
+            _ => Ok(Self { branch, cli, host, task: AgentTask::None }),
         }
     }
 }
@@ -80,8 +87,9 @@ pub enum AgentsFileError {
 
 impl Diagnostic for AgentsFileError {
     fn report(&self) -> ErrorReport {
-        ErrorReport::new(ErrorCode::InvalidArgument, self)
-            .hint("write one [[agent]] per branch, with branch, and optionally cli and prompt or prompt_file")
+        ErrorReport::new(ErrorCode::InvalidArgument, self).hint(
+            "write one [[agent]] per branch, with branch, and optionally cli, host and prompt or prompt_file",
+        )
     }
 }
 
@@ -97,6 +105,7 @@ struct AgentsFile {
 struct AgentRow {
     branch: String,
     cli: Option<String>,
+    host: Option<String>,
     prompt: Option<String>,
     prompt_file: Option<PathBuf>,
 }
@@ -120,7 +129,8 @@ pub fn parse_agents_file(text: &str, file: &Path) -> Result<Vec<NamedAgent>, Paw
                 return Err(AgentsFileError::TwoPrompts { file: file.to_owned(), branch: row.branch }.into());
             }
         };
-        Ok(NamedAgent { branch: BranchName::new(row.branch)?, cli: row.cli, task })
+        let host = row.host.map(HostName::new).transpose()?;
+        Ok(NamedAgent { branch: BranchName::new(row.branch)?, cli: row.cli, host, task })
     };
     rows.into_iter().map(named).collect()
 }
@@ -135,28 +145,38 @@ mod tests {
         ["claude", "codex"].contains(&name)
     }
 
+    fn is_host(name: &str) -> bool {
+        name == "big"
+    }
+
     fn existing() -> [BranchName; 1] {
         [BranchName::new("old=name").unwrap()]
     }
 
     #[test]
-    fn a_branch_and_its_cli_are_split_only_before_a_known_cli() {
-        for (text, branch, cli) in [
-            ("feat/api", "feat/api", None),
-            (" feat/api=codex ", "feat/api", Some("codex")),
-            ("a=b=claude", "a=b", Some("claude")),
-            ("old=name", "old=name", None),
+    fn a_branch_is_split_only_before_a_known_cli_or_host() {
+        for (text, branch, cli, host) in [
+            ("feat/api", "feat/api", None, None),
+            (" feat/api=codex ", "feat/api", Some("codex"), None),
+            ("a=b=claude", "a=b", Some("claude"), None),
+            ("old=name", "old=name", None, None),
+            ("feat/api@big", "feat/api", None, Some("big")),
+            ("feat/api=codex@big", "feat/api", Some("codex"), Some("big")),
+            ("a@big@other", "a@big@other", None, None),
+            ("a@big@big", "a@big", None, Some("big")),
         ] {
-            let named = NamedAgent::parse(text, is_cli, &existing()).unwrap();
-            assert_eq!((named.branch.as_str(), named.cli.as_deref()), (branch, cli), "{text}");
+            let named = NamedAgent::parse(text, is_cli, is_host, &existing()).unwrap();
+            let found = (named.cli.as_deref(), named.host.as_ref().map(HostName::as_str));
+            assert_eq!((named.branch.as_str(), found), (branch, (cli, host)), "{text}");
         }
-        assert!(NamedAgent::parse("=codex", is_cli, &[]).is_err());
+        assert!(NamedAgent::parse("=codex", is_cli, is_host, &[]).is_err());
+        assert!(NamedAgent::parse("@big", is_cli, is_host, &[]).is_err());
     }
 
     #[test]
     fn a_branch_with_an_unknown_cli_is_refused_with_the_way_to_write_such_a_branch() {
         for text in ["feat/api=cluade", "codex=fast", "feat/api=", "old=name=x"] {
-            let error = NamedAgent::parse(text, is_cli, &existing()).unwrap_err().report();
+            let error = NamedAgent::parse(text, is_cli, is_host, &existing()).unwrap_err().report();
             let unknown = text.rsplit_once('=').unwrap().1;
             let message = format!("'{unknown}' in '{text}' is neither a known CLI nor a program on PATH");
             assert_eq!(error.message, message);
@@ -194,7 +214,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_named_agent_keeps_every_character_of_what_was_typed(text in "[a-z=/]{1,12}") {
-            if let Ok(named) = NamedAgent::parse(&text, is_cli, &[]) {
+            if let Ok(named) = NamedAgent::parse(&text, is_cli, is_host, &[]) {
                 let again = named.cli.map_or(named.branch.to_string(), |cli| format!("{}={cli}", named.branch));
                 prop_assert_eq!(again, text);
             }

@@ -81,8 +81,13 @@ fn listed(path: &str, name: &str) -> GitWorktree {
 }
 
 fn bare(branches: &[&str]) -> StartRequest {
-    let wanted =
-        |name: &&str| AgentRequest { branch: branch(name), cli: "claude".into(), spec: None, task: None };
+    let wanted = |name: &&str| AgentRequest {
+        branch: branch(name),
+        cli: "claude".into(),
+        spec: None,
+        task: None,
+        host: None,
+    };
     StartRequest {
         agents: branches.iter().map(wanted).collect(),
         supervisor: None,

@@ -107,8 +107,13 @@ impl World {
             worktrees: &git.worktrees()?,
             branches: &git.local_branches()?,
         };
-        let wanted =
-            |name: &&str| AgentRequest { branch: branch(name), cli: "agent".into(), spec: None, task: None };
+        let wanted = |name: &&str| AgentRequest {
+            branch: branch(name),
+            cli: "agent".into(),
+            spec: None,
+            task: None,
+            host: None,
+        };
         let request = StartRequest {
             agents: branches.iter().map(wanted).collect(),
             supervisor: supervised.then(|| "agent".to_owned()),

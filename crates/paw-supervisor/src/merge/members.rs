@@ -12,10 +12,13 @@ pub struct MergeMember {
     pub branch: BranchName,
 }
 
-/// The agents of a session, in its order.
+/// The agents of a session, in its order; those on other machines last.
 pub fn members_of(receipt: &Receipt) -> Vec<MergeMember> {
     let members = receipt.agent_ids().into_iter().zip(&receipt.worktrees);
-    members.map(|(agent, row)| MergeMember { agent, branch: row.branch.clone() }).collect()
+    let members = members.map(|(agent, row)| MergeMember { agent, branch: row.branch.clone() });
+    let remote = receipt.remote_agents().iter();
+    let remote = remote.map(|row| MergeMember { agent: row.agent_id.clone(), branch: row.branch.clone() });
+    members.chain(remote).collect()
 }
 
 /// The agent of a branch; for a branch of no member, an id made from its name.

@@ -1,5 +1,6 @@
 //! Chooses the agents to start, from flags, presets, specs and prompts.
 
+use paw_agent::cli;
 use paw_agent::detect::CliInfo;
 use paw_core::config::{PawConfig, Preset};
 use paw_core::{BranchName, ErrorCode, PawError, text};
@@ -124,7 +125,7 @@ impl AgentSelection<'_> {
         if named.is_empty() {
             let picked = mapped.into_iter();
             return Ok(picked
-                .map(|(branch, cli)| AgentRequest { branch, cli, spec: None, task: None })
+                .map(|(branch, cli)| AgentRequest { branch, cli, spec: None, task: None, host: None })
                 .collect());
         }
         let chosen = |branch: &BranchName| mapped.iter().find(|(open, _)| open == branch);
@@ -136,6 +137,7 @@ impl AgentSelection<'_> {
                 branch: agent.branch,
                 spec: None,
                 task,
+                host: agent.host,
             })
         };
         named.into_iter().map(request).collect()
@@ -156,16 +158,22 @@ impl AgentSelection<'_> {
             return parse_agents_file(&text, &path);
         }
         if !self.picked.is_empty() {
-            let named =
-                |branch: &BranchName| NamedAgent { branch: branch.clone(), cli: None, task: AgentTask::None };
+            let named = |branch: &BranchName| NamedAgent {
+                branch: branch.clone(),
+                cli: None,
+                host: None,
+                task: AgentTask::None,
+            };
             return Ok(self.picked.iter().map(named).collect());
         }
         let texts = preset.map_or(&self.args.branches, |preset| &preset.branches);
         let is_cli = |name: &str| {
             self.clis.iter().any(|cli| cli.binary_name == name)
                 || self.unapproved.iter().any(|unapproved| unapproved == name)
+                || cli::find(name).is_some()
         };
-        texts.iter().map(|text| NamedAgent::parse(text, is_cli, self.branches)).collect()
+        let is_host = |name: &str| self.config.hosts.contains_key(name);
+        texts.iter().map(|text| NamedAgent::parse(text, is_cli, is_host, self.branches)).collect()
     }
 
     /// Reports mistakes in the flags, even where no CLI is installed.
@@ -279,7 +287,13 @@ impl AgentSelection<'_> {
                     asked.insert(cli).clone()
                 }
             };
-            wanted.push(AgentRequest { branch: spec.branch.clone(), cli, spec: Some(spec), task: None });
+            wanted.push(AgentRequest {
+                branch: spec.branch.clone(),
+                cli,
+                spec: Some(spec),
+                task: None,
+                host: None,
+            });
         }
         Ok(wanted)
     }

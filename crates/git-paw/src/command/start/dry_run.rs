@@ -11,7 +11,7 @@ use paw_session::panes::{ConversationMode, PaneBuilder, REDACTED, SessionWindow}
 use paw_session::plan::SessionPlan;
 use paw_session::recover::RunningSessions;
 
-use super::{StartArgs, StartContext, config, make_plan, note_ignored_flags};
+use super::{PlannedStart, StartArgs, StartContext, config, make_plan, note_ignored_flags};
 use crate::context::Context;
 
 /// Prints what a start would do with the existing session or with a new one.
@@ -24,7 +24,13 @@ pub(super) fn run(args: &StartArgs, site: &StartContext, context: &Context) -> R
     }
     let config = config(args, site, context)?;
     match make_plan(args, site, &config, &RunningSessions::default(), context)? {
-        Some(planned) => plan(&planned, args.wants_specs(), &config, context),
+        Some(PlannedStart { plan: planned, remote }) => {
+            plan(&planned, args.wants_specs(), &config, context)?;
+            remote.iter().try_for_each(|agent| {
+                let host = agent.host.as_ref().map(ToString::to_string).unwrap_or_default();
+                context.output.say(&format!("on {host}: {} → {}", agent.branch, agent.cli))
+            })
+        }
         None => Ok(()),
     }
 }

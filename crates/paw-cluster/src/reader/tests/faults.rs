@@ -208,7 +208,8 @@ impl Session {
                 StreamEntry { seq: seq.max(1), host: HOSTS[*sender], signature, payload: &batch.payload };
             has_read = true;
             *next = reader.read(&entry).is_ok().then_some(entry.seq + 1);
-            if reader.take_own_gap() {
+            // As the replicator does before it reads again.
+            if next.is_none() || reader.take_own_gap() {
                 outbox.reset();
             }
         }

@@ -1,9 +1,9 @@
-//! `[clis.<name>]`, `[presets.<name>]` and `[hosts.<name>]`.
+//! `[clis.<name>]`, `[presets.<name>]`, `[hosts.<name>]` and `[cluster]`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::config::section::{choice, entry};
+use crate::config::section::{choice, entry, section};
 
 entry! {
     /// A custom CLI, or settings for a known one.
@@ -36,6 +36,16 @@ entry! {
     HostConfig {
         /// ssh destination: [USER@]HOST, an alias of your ssh configuration, or ssh://USER@HOST:PORT
         required ssh: String = "me@big.example",
+    }
+}
+
+section! {
+    /// The NATS servers that sessions on several machines use.
+    ClusterConfig {
+        /// URLs of NATS servers that all hosts reach, nats://[USER:PASSWORD@]HOST:PORT; if empty, the session starts one
+        default servers: Vec<String> = Vec::new(),
+        /// on how many of these servers messages are stored
+        default replicas: u64 = 1,
     }
 }
 

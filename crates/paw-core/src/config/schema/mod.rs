@@ -12,7 +12,7 @@ mod web;
 
 pub use autopilot::{AutopilotConfig, ExecutorConfig};
 pub use broker::{BrokerAuth, BrokerConfig, Synchronous, WatcherConfig};
-pub use clis::{Approval, CliConfig, HostConfig, Preset};
+pub use clis::{Approval, CliConfig, ClusterConfig, HostConfig, Preset};
 pub use root::{
     BranchPrefix, McpConfig, OpsxConfig, PawConfig, RoleGating, SandboxConfig, SandboxLevel, TmuxConfig,
     WorktreePlacement,

@@ -5,8 +5,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AutopilotConfig, BrokerConfig, CliConfig, DashboardConfig, GovernanceConfig, HostConfig, LayoutConfig,
-    LoggingConfig, NotifyConfig, Preset, SpecsConfig, SupervisorConfig, WebConfig, WorktreeConfig,
+    AutopilotConfig, BrokerConfig, CliConfig, ClusterConfig, DashboardConfig, GovernanceConfig, HostConfig,
+    LayoutConfig, LoggingConfig, NotifyConfig, Preset, SpecsConfig, SupervisorConfig, WebConfig,
+    WorktreeConfig,
 };
 use crate::config::ConfigError;
 use crate::config::section::{choice, section};
@@ -46,6 +47,8 @@ section! {
         section tmux: TmuxConfig,
         /// messages between agents
         section broker: BrokerConfig,
+        /// messages between the machines of a session; only in your own configuration
+        section cluster: ClusterConfig,
         /// the session in a browser, git paw web
         section web: WebConfig,
         /// an agent that supervises the others

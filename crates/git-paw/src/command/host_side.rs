@@ -1,0 +1,90 @@
+//! What the hub of a session runs on a host, over ssh.
+
+use std::io::{self, Read as _};
+
+use clap::{Args, Subcommand};
+use paw_cluster::clone;
+use paw_cluster::link;
+use paw_cluster::remote::PrepareRequest;
+use paw_core::PawError;
+use paw_core::paths::PawDir;
+use paw_host::files;
+use paw_session::lifecycle::purge::PurgeProgress;
+use paw_worktree::Worktrees;
+use serde_json::json;
+
+use crate::context::Context;
+
+/// The host's part of a session on several machines
+#[derive(Debug, Args)]
+pub(crate) struct HostSideArgs {
+    #[command(subcommand)]
+    action: HostSideAction,
+}
+
+#[derive(Debug, Subcommand)]
+enum HostSideAction {
+    /// Create the clone of a repository
+    Prepare,
+    /// Keep the invitation to a session
+    Invite,
+    /// Stay connected to the hub
+    Link,
+    /// Remove the session of the clone
+    Purge(HostPurgeArgs),
+}
+
+/// Remove the session of the clone
+#[derive(Debug, Args)]
+struct HostPurgeArgs {
+    /// Remove worktrees with uncommitted changes, too
+    #[arg(long)]
+    force: bool,
+}
+
+pub(crate) fn run(args: &HostSideArgs, context: &Context) -> Result<(), PawError> {
+    context.require_user("act for another machine")?;
+    match &args.action {
+        HostSideAction::Prepare => {
+            let request: PrepareRequest = serde_json::from_slice(&read_input()?).map_err(|error| {
+                PawError::ConfigError(format!("not a request to prepare a clone: {error}"))
+            })?;
+            let prepared = clone::prepare(context.dirs.data(), &context.receipts(), &request)?;
+            let answer = serde_json::to_string(&prepared).unwrap_or_default();
+            context.output.say(&answer)
+        }
+        HostSideAction::Invite => Ok(clone::accept(&context.require_repo()?.common_dir, &read_input()?)?),
+        HostSideAction::Link => {
+            let dir = PawDir::of(&context.require_repo()?.common_dir);
+            link::serve(&dir, io::stdin().lock(), io::stdout().lock())
+        }
+        HostSideAction::Purge(args) => purge(args.force, context),
+    }
+}
+
+/// The user was asked on the hub.
+fn purge(force: bool, context: &Context) -> Result<(), PawError> {
+    let repo = context.require_repo()?;
+    let _lock = context.lock_session(&repo)?;
+    let mut kept = Vec::new();
+    if let Some(session) = context.find_session()? {
+        let worktrees = Worktrees::open(context.dirs.data_dir())?;
+        let mut say = |progress: PurgeProgress<'_>| {
+            if let PurgeProgress::Kept { path, problem } = progress {
+                context.output.warn(&format!("failed to remove worktree '{}': {problem}", path.display()));
+            }
+        };
+        kept = session.purge(&worktrees, force, None, &mut say)?.kept;
+    }
+    if kept.is_empty() {
+        files::delete_file(&PawDir::of(&repo.common_dir).cluster_invitation())?;
+    }
+    context.output.say(&json!({"kept": kept}).to_string())
+}
+
+fn read_input() -> Result<Vec<u8>, PawError> {
+    let mut input = Vec::new();
+    let read = io::stdin().lock().read_to_end(&mut input);
+    read.map_err(|error| PawError::internal(format!("cannot read standard input: {error}")))?;
+    Ok(input)
+}

@@ -1,0 +1,216 @@
+//! Agents on other machines, for commands.
+
+use std::io::{self, IsTerminal as _};
+use std::process::ExitCode;
+
+use paw_cluster::host::HostError;
+use paw_cluster::hub::{self, Hub, RemoteAgentRequest};
+use paw_cluster::remote::RemoteHost;
+use paw_cluster::request::{ClusterAction, ClusterRequest};
+use paw_cluster::server;
+use paw_core::receipt::RemoteAgentReceipt;
+use paw_core::{BranchName, HostName, PawError, Receipt};
+use paw_host::process::Exit;
+use paw_host::ssh::SshTarget;
+use paw_session::lifecycle::Session;
+use paw_session::plan::AgentRequest;
+
+use crate::context::Context;
+
+impl Context {
+    fn ssh_target(&self, host: &HostName) -> Result<SshTarget, PawError> {
+        let hosts = self.load_config()?.of_user_alone().resolve()?.hosts;
+        let configured = hosts.get(host.as_str()).ok_or_else(|| HostError::Unknown(host.clone()))?;
+        Ok(configured.ssh.parse()?)
+    }
+
+    /// Checks what agents on other machines need, before anything starts.
+    pub(crate) fn require_cluster(&self, wanted: &[AgentRequest]) -> Result<(), PawError> {
+        let mut hosts: Vec<_> = wanted.iter().filter_map(|agent| agent.host.as_ref()).collect();
+        hosts.sort();
+        hosts.dedup();
+        if hosts.is_empty() {
+            return Ok(());
+        }
+        self.require_user("start agents on other machines")?;
+        if self.load_config()?.of_user_alone().resolve()?.cluster.servers.is_empty() {
+            server::require_program(&self.search_path)?;
+        }
+        hosts.into_iter().try_for_each(|host| self.ssh_target(host).map(drop))
+    }
+
+    /// Starts agents on other machines. The session is running.
+    pub(crate) fn add_remote(&self, wanted: &[AgentRequest], trust: bool) -> Result<(), PawError> {
+        for agent in wanted {
+            let Some(host) = agent.host.clone() else { continue };
+            if let Some(spec) = &agent.spec {
+                return Err(PawError::ConfigError(format!(
+                    "spec '{}' cannot run on another machine yet",
+                    spec.id
+                )));
+            }
+            // The agent before it changed the receipt.
+            let session = self.require_session()?;
+            let request = RemoteAgentRequest {
+                target: self.ssh_target(&host)?,
+                host,
+                branch: agent.branch.clone(),
+                cli: agent.cli.clone(),
+                task: agent.task.clone(),
+                trust,
+            };
+            self.output.progress(&format!("starting {} on {}", request.branch, request.host));
+            let announce =
+                || self.answer_request(&ClusterRequest { cluster: ClusterAction::Apply }).map(drop);
+            let added = Hub { session: &session, dirs: &self.dirs }.add(&request, &announce)?;
+            self.output.say(&format!("added {} → {} on {}", added.branch, added.cli, added.host))?;
+        }
+        Ok(())
+    }
+
+    /// The agent on another machine that a person means, unless one on this machine has the name.
+    pub(crate) fn find_remote(&self, name: &str) -> Result<Option<(Session, RemoteAgentReceipt)>, PawError> {
+        let Some(session) = self.find_session()? else { return Ok(None) };
+        if session.receipt.find_id(name).is_ok() {
+            return Ok(None);
+        }
+        let agent = session.receipt.find_elsewhere(name).cloned();
+        Ok(agent.map(|agent| (session, agent)))
+    }
+
+    /// Runs git-paw on the machine of an agent, with this terminal or without, and ends like it.
+    pub(crate) fn forward(
+        &self,
+        receipt: &Receipt,
+        host: &HostName,
+        args: &[&str],
+    ) -> Result<ExitCode, PawError> {
+        self.require_user("use another machine")?;
+        let host = hub::require_host(receipt.cluster.as_ref(), host)?;
+        let is_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+        let exit = host.command(args, is_terminal).inherit()?;
+        Ok(match exit {
+            Exit::Code(code) => ExitCode::from(u8::try_from(code).unwrap_or(1)),
+            Exit::Signal(_) | Exit::TimedOut { .. } => ExitCode::FAILURE,
+        })
+    }
+
+    /// Like [`Self::forward`], for commands without an exit code of their own.
+    pub(crate) fn forward_checked(
+        &self,
+        receipt: &Receipt,
+        host: &HostName,
+        args: &[&str],
+    ) -> Result<(), PawError> {
+        let exit = self.forward(receipt, host, args)?;
+        if exit == ExitCode::SUCCESS {
+            return Ok(());
+        }
+        Err(PawError::SessionError(format!("git paw {} failed on {host}", args.first().unwrap_or(&""))))
+    }
+
+    /// Brings the branches of agents on other machines up to date. A machine that cannot be reached is only a warning: the
+    /// commits that are here are used.
+    pub(crate) fn fetch_remote(&self, session: &Session, wanted: impl Fn(&BranchName) -> bool) {
+        for agent in session.receipt.remote_agents().iter().filter(|agent| wanted(&agent.branch)) {
+            let host = hub::require_host(session.receipt.cluster.as_ref(), &agent.host);
+            let fetched = host.and_then(|host| hub::fetch_branch(&session.repo, &host, &agent.branch));
+            if let Err(error) = fetched {
+                self.output.warn(&format!("cannot fetch {} from {}: {error}", agent.branch, agent.host));
+            }
+        }
+    }
+
+    /// Gives every machine the main branch, so that its agents see what was merged.
+    pub(crate) fn push_main(&self, session: &Session) {
+        let pushed = Self::remote_hosts(&session.receipt).and_then(|hosts| {
+            let git = session.repo.git();
+            let Some(main) = git.find_default_branch()? else { return Ok(()) };
+            for host in hosts {
+                let path = host.path.clone().unwrap_or_default();
+                git.push_to((&host.target, &path), [format!("{0}:{0}", main.full_ref())])?;
+            }
+            Ok(())
+        });
+        if let Err(error) = pushed {
+            self.output.warn(&format!("other machines do not have the merged commits yet: {error}"));
+        }
+    }
+
+    /// Runs a command on every machine of a session. A machine that cannot be reached is only a warning.
+    pub(crate) fn on_all_hosts(&self, receipt: &Receipt, args: &[&str]) -> Result<(), PawError> {
+        for host in Self::remote_hosts(receipt)? {
+            if let Err(error) = host.run(args, Vec::new()) {
+                self.output.warn(&format!("{}: {error}", host.name));
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings back the sessions of the other machines.
+    pub(crate) fn resume_remote(&self, receipt: &Receipt) -> Result<(), PawError> {
+        self.on_all_hosts(receipt, &["start"])
+    }
+
+    /// Removes an agent on another machine. The branch is fetched first and kept.
+    pub(crate) fn remove_remote(
+        &self,
+        session: &Session,
+        agent: &RemoteAgentReceipt,
+        (keep_worktree, force): (bool, bool),
+    ) -> Result<(), PawError> {
+        let hub = Hub { session, dirs: &self.dirs };
+        let is_last =
+            session.receipt.remote_agents().iter().filter(|other| other.host == agent.host).count() == 1;
+        if is_last && keep_worktree {
+            let problem =
+                format!("{} is the last agent on {}; its worktree cannot be kept", agent.branch, agent.host);
+            return Err(PawError::SessionError(problem).hint("omit --keep-worktree; the branch is kept"));
+        }
+        if is_last {
+            hub.purge_host(&agent.host, force)?;
+        } else {
+            let flags = [(keep_worktree, "--keep-worktree"), (force, "--force")];
+            let flags: Vec<_> = flags.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag).collect();
+            hub.remove(agent, &flags)?;
+        }
+        self.announce_receipt();
+        let kept = if keep_worktree { " and the worktree" } else { "" };
+        self.output
+            .say(&format!("removed the agent of {} on {}; kept the branch{kept}", agent.branch, agent.host))
+    }
+
+    /// Tells the session's process that the receipt has changed. It also reads it when it starts.
+    fn announce_receipt(&self) {
+        if let Err(error) = self.answer_request(&ClusterRequest { cluster: ClusterAction::Apply }) {
+            self.output.warn(&error.to_string());
+        }
+    }
+
+    /// Removes the sessions of the other machines. With `force`, a machine that cannot be reached is left as it is.
+    pub(crate) fn purge_remote(&self, session: &Session, force: bool) -> Result<(), PawError> {
+        let hub = Hub { session, dirs: &self.dirs };
+        for host in Self::remote_hosts(&session.receipt)? {
+            match hub.purge_host(&host.name, force) {
+                Ok(()) => self.output.note(&format!("removed the session's worktrees on {}", host.name)),
+                Err(error) if force => {
+                    self.output.warn(&format!("left as it is on {}: {error}", host.name));
+                }
+                Err(error) => {
+                    return Err(PawError::from(error)
+                        .hint("nothing was removed on this machine; --force leaves what cannot be reached"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The machines of a session that have agents.
+    fn remote_hosts(receipt: &Receipt) -> Result<Vec<RemoteHost>, PawError> {
+        let mut names: Vec<_> = receipt.remote_agents().iter().map(|agent| &agent.host).collect();
+        names.sort();
+        names.dedup();
+        let host = |name: &HostName| Ok(hub::require_host(receipt.cluster.as_ref(), name)?);
+        names.into_iter().map(host).collect()
+    }
+}

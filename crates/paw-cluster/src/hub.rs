@@ -1,0 +1,410 @@
+//! Agents on other machines, as the hub starts and removes them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use paw_broker::log::StreamId;
+use paw_core::receipt::{ClusterReceipt, HostReceipt, RemoteAgentReceipt};
+use paw_core::{AgentId, BranchName, Diagnostic, ErrorCode, ErrorReport, HostName, NameError, PawError};
+use paw_host::files::Dirs;
+use paw_host::git::{BranchLocation, Git, GitError, Repo};
+use paw_host::signing::{KeyError, SecretKey};
+use paw_host::ssh::{SshError, SshTarget};
+use paw_session::lifecycle::{LifecycleError, Session};
+use paw_session::receipts::ReceiptsError;
+use paw_worktree::check;
+use paw_worktree::rescue::{self, RescueError};
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+
+use crate::remote::{PrepareRequest, PreparedHost, RemoteError, RemoteHost};
+
+/// An agent that should run on another machine.
+#[derive(Debug, Clone)]
+pub struct RemoteAgentRequest {
+    pub host: HostName,
+    pub target: SshTarget,
+    pub branch: BranchName,
+    pub cli: String,
+    pub task: Option<String>,
+    /// The repository's own commands may run there.
+    pub trust: bool,
+}
+
+/// An agent on another machine cannot be started or reached.
+#[derive(Debug, thiserror::Error)]
+pub enum HubError {
+    #[error("agents on other machines need the broker, and this session has none")]
+    NoBroker,
+    #[error("'{0}' is the name of this machine in the session")]
+    OwnName(HostName),
+    #[error("this session belongs to the hub of another machine")]
+    NotTheHub,
+    #[error("branch '{branch}' is already checked out at {}", path.display())]
+    CheckedOut { branch: BranchName, path: PathBuf },
+    #[error("the agent of '{branch}' would have the id '{id}', which another agent has")]
+    IdTaken { branch: BranchName, id: AgentId },
+    #[error("{host} still has a session of this repository that another session started")]
+    OtherSession { host: HostName, path: PathBuf },
+    #[error("the repository has no commit yet")]
+    NoCommit,
+    #[error("{host} has uncommitted changes in {}", list(paths))]
+    Kept { host: HostName, paths: Vec<PathBuf> },
+    #[error("the session was purged")]
+    Purged,
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
+    #[error(transparent)]
+    Ssh(#[from] SshError),
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    #[error(transparent)]
+    Name(#[from] NameError),
+    #[error(transparent)]
+    Receipts(#[from] ReceiptsError),
+    #[error(transparent)]
+    Lifecycle(#[from] LifecycleError),
+    #[error(transparent)]
+    Rescue(#[from] RescueError),
+    #[error(transparent)]
+    Announce(PawError),
+}
+
+fn list(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+impl Diagnostic for HubError {
+    fn report(&self) -> ErrorReport {
+        let report = |code| ErrorReport::new(code, self);
+        match self {
+            Self::NoBroker => report(ErrorCode::FailedPrecondition)
+                .hint("set [broker] enabled = true for the next session, or start it with BRANCH@HOST"),
+            Self::OwnName(_) => report(ErrorCode::InvalidArgument).hint("omit @ and the name"),
+            Self::NotTheHub => report(ErrorCode::FailedPrecondition)
+                .hint("add agents on the machine that started the session"),
+            Self::CheckedOut { .. } => report(ErrorCode::FailedPrecondition).hint("use another branch"),
+            Self::IdTaken { .. } => report(ErrorCode::FailedPrecondition).hint("use another branch name"),
+            Self::OtherSession { host, path } => report(ErrorCode::FailedPrecondition).hint(format!(
+                "look at it with 'git paw status' in {} on {host}, then purge it there",
+                path.display()
+            )),
+            Self::NoCommit => report(ErrorCode::FailedPrecondition).hint("commit something first"),
+            Self::Kept { .. } => report(ErrorCode::FailedPrecondition)
+                .hint("commit them there, or use --force (changes are saved there for 'git paw undo')"),
+            Self::Purged => report(ErrorCode::FailedPrecondition),
+            Self::Remote(error) => error.report(),
+            Self::Ssh(error) => error.report(),
+            Self::Git(error) => error.report(),
+            Self::Key(error) => error.report(),
+            Self::Name(error) => error.report(),
+            Self::Receipts(error) => error.report(),
+            Self::Lifecycle(error) => error.report(),
+            Self::Rescue(error) => error.report(),
+            Self::Announce(error) => error.report(),
+        }
+    }
+}
+
+/// A session that runs agents on other machines.
+#[derive(Debug)]
+pub struct Hub<'a> {
+    pub session: &'a Session,
+    pub dirs: &'a Dirs,
+}
+
+impl Hub<'_> {
+    /// Checks what can be checked before a machine is reached.
+    pub fn require_room_for(&self, request: &RemoteAgentRequest) -> Result<AgentId, HubError> {
+        let receipt = &self.session.receipt;
+        if !receipt.has_broker() {
+            return Err(HubError::NoBroker);
+        }
+        if receipt.cluster.as_ref().is_some_and(|cluster| !cluster.is_hub()) {
+            return Err(HubError::NotTheHub);
+        }
+        if request.host.as_str() == ClusterReceipt::HUB {
+            return Err(HubError::OwnName(request.host.clone()));
+        }
+        let branch = request.branch.clone();
+        let is_remote = receipt.cluster.as_ref().is_some_and(|cluster| cluster.find_agent(&branch).is_some());
+        if is_remote || receipt.find_agent(&branch).is_some() {
+            return Err(LifecycleError::AgentExists(branch).into());
+        }
+        // The other machine gives the agent this id, because it knows no other agent that has it.
+        let id = AgentId::for_branch(&branch, |_| false);
+        let remote = receipt.remote_agents().iter().map(|agent| &agent.agent_id);
+        if receipt.agent_ids().contains(&id) || remote.into_iter().any(|other| *other == id) {
+            return Err(HubError::IdTaken { branch, id });
+        }
+        Ok(id)
+    }
+
+    /// Starts an agent on another machine: clone, branch, announcement, worktree and pane there. If a step fails, the agent is
+    /// not part of the session. `announce` tells the session's process that the receipt has changed, and waits until other
+    /// machines can know it.
+    pub fn add(
+        &self,
+        request: &RemoteAgentRequest,
+        announce: &dyn Fn() -> Result<(), PawError>,
+    ) -> Result<RemoteAgentReceipt, HubError> {
+        let agent_id = self.require_room_for(request)?;
+        let git = self.session.repo.git();
+        let checked_out = |worktree: &paw_host::git::GitWorktree| worktree.branch() == Some(&request.branch);
+        if let Some(worktree) = git.worktrees()?.into_iter().find(checked_out) {
+            return Err(HubError::CheckedOut { branch: request.branch.clone(), path: worktree.path });
+        }
+        let main = git.find_default_branch()?;
+        let mut host = RemoteHost { name: request.host.clone(), target: request.target.clone(), path: None };
+        let prepared = self.prepare(&host, &git, main.as_ref())?;
+        host.path = Some(prepared.path.clone());
+        let (tip, branch_created) = find_or_create(&git, &request.branch)?;
+        let agent = RemoteAgentReceipt {
+            host: request.host.clone(),
+            agent_id,
+            branch: request.branch.clone(),
+            cli: request.cli.clone(),
+            branch_created,
+            unfinished: true,
+        };
+        let started = self.record(&agent, request, &prepared).and_then(|cluster| {
+            announce().map_err(HubError::Announce)?;
+            self.start(&host, request, (main.as_ref(), &prepared), &cluster)
+        });
+        if let Err(error) = started {
+            self.forget(&agent.branch)?;
+            if branch_created {
+                git.delete_ref(&request.branch.full_ref(), &tip)?;
+            }
+            return Err(error);
+        }
+        let agent = RemoteAgentReceipt { unfinished: false, ..agent };
+        self.change(|cluster| {
+            if let Some(stored) = cluster.agents.iter_mut().find(|stored| stored.branch == agent.branch) {
+                stored.unfinished = false;
+            }
+        })?;
+        Ok(agent)
+    }
+
+    fn prepare(
+        &self,
+        host: &RemoteHost,
+        git: &Git,
+        main: Option<&BranchName>,
+    ) -> Result<PreparedHost, HubError> {
+        let setting = |key: &str| git.find(["config", "--get", key]);
+        let main = main.cloned().map_or_else(|| BranchName::new("main"), Ok)?;
+        let request = PrepareRequest {
+            repository: self.clone_name()?,
+            main,
+            user_name: setting("user.name")?,
+            user_email: setting("user.email")?,
+        };
+        let prepared: PreparedHost = host.ask(&["__host", "prepare"], &request)?;
+        let own = self.session.receipt.cluster.as_ref().map(|cluster| cluster.stream.as_str());
+        if prepared.has_session && prepared.stream.as_deref() != own {
+            return Err(HubError::OtherSession { host: host.name.clone(), path: prepared.path });
+        }
+        Ok(prepared)
+    }
+
+    /// The name of the clone: one per repository of this user on this machine.
+    fn clone_name(&self) -> Result<String, HubError> {
+        let key = SecretKey::open(&self.dirs.data().host_key())?.public().to_string();
+        let root = self.session.repo.common_dir.display().to_string();
+        let hash = Sha256::new().chain_update(key).chain_update(root).finalize();
+        let hash = hash.iter().take(4).fold(String::new(), |mut text, byte| {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        });
+        let project = check::project_name(&self.session.repo);
+        let is_plain = |c: &char| c.is_ascii_alphanumeric() || "_-".contains(*c);
+        let plain: String = project.as_str().chars().filter(is_plain).collect();
+        Ok(format!("{}-{hash}", if plain.is_empty() { "repository" } else { &plain }))
+    }
+
+    /// Writes the agent, its host and its permission into the receipt. Returns them.
+    fn record(
+        &self,
+        agent: &RemoteAgentReceipt,
+        request: &RemoteAgentRequest,
+        prepared: &PreparedHost,
+    ) -> Result<ClusterReceipt, HubError> {
+        let own_key = SecretKey::open(&self.dirs.data().host_key())?.public().to_string();
+        let hub = HostName::new(ClusterReceipt::HUB)?;
+        let receipts = &self.session.receipts;
+        let lock = receipts.lock()?;
+        let cluster = receipts.update(&self.session.receipt.session_name, &lock, |receipt| {
+            let cluster = receipt.cluster.get_or_insert_with(|| new_cluster(hub, own_key));
+            cluster.version += 1;
+            let host = HostReceipt {
+                key: prepared.key.clone(),
+                agents: BTreeSet::new(),
+                ssh: Some(request.target.to_string()),
+                path: Some(prepared.path.clone()),
+            };
+            let known = cluster.hosts.entry(request.host.clone()).or_insert(host.clone());
+            (known.key, known.ssh, known.path) = (host.key, host.ssh, host.path);
+            known.agents.insert(agent.agent_id.clone());
+            cluster.agents.push(agent.clone());
+            cluster.clone()
+        })?;
+        cluster.ok_or(HubError::Purged)
+    }
+
+    fn start(
+        &self,
+        host: &RemoteHost,
+        request: &RemoteAgentRequest,
+        (main, prepared): (Option<&BranchName>, &PreparedHost),
+        cluster: &ClusterReceipt,
+    ) -> Result<(), HubError> {
+        let git = self.session.repo.git();
+        let mut refs = vec![format!("{0}:{0}", request.branch.full_ref())];
+        if let Some(main) = main.filter(|main| **main != request.branch)
+            && git.has_ref(&main.full_ref())?
+        {
+            refs.insert(0, format!("{0}:{0}", main.full_ref()));
+        }
+        git.push_to((&host.target, &prepared.path), refs)?;
+        let agent = format!("{}={}", request.branch, request.cli);
+        let mut args = if prepared.has_session {
+            // It may be paused or stopped.
+            host.run(&["start"], Vec::new())?;
+            vec!["add", &agent, "--no-rebase"]
+        } else {
+            host.run(&["__host", "invite"], invitation(cluster, &host.name))?;
+            vec!["start", "--no-supervisor", "--no-rebase", "--branches", &agent]
+        };
+        if request.trust {
+            args.push("--trust");
+        }
+        let input = match &request.task {
+            Some(task) => {
+                args.extend(["--prompt-file", "-"]);
+                task.clone().into_bytes()
+            }
+            None => Vec::new(),
+        };
+        host.run(&args, input)?;
+        Ok(())
+    }
+
+    /// The agent is no longer part of the session. Its host keeps the permission, because messages may still be on their way.
+    fn forget(&self, branch: &BranchName) -> Result<(), HubError> {
+        self.change(|cluster| cluster.agents.retain(|agent| agent.branch != *branch))
+    }
+
+    fn change(&self, change: impl FnOnce(&mut ClusterReceipt)) -> Result<(), HubError> {
+        let receipts = &self.session.receipts;
+        let lock = receipts.lock()?;
+        receipts.update(&self.session.receipt.session_name, &lock, |receipt| {
+            if let Some(cluster) = &mut receipt.cluster {
+                change(cluster);
+            }
+        })?;
+        Ok(())
+    }
+
+    /// Removes everything that the session has on a host. The branches are fetched first.
+    pub fn purge_host(&self, name: &HostName, force: bool) -> Result<(), HubError> {
+        let host = require_host(self.session.receipt.cluster.as_ref(), name)?;
+        let agents = self.session.receipt.remote_agents().iter().filter(|agent| agent.host == *name);
+        for agent in agents {
+            fetch_branch(&self.session.repo, &host, &agent.branch)?;
+        }
+        let args = ["__host", "purge", "--force"];
+        let args = if force { args.as_slice() } else { &args[..2] };
+        let purged: PurgedHost = host.ask(args, &())?;
+        if !purged.kept.is_empty() {
+            return Err(HubError::Kept { host: name.clone(), paths: purged.kept });
+        }
+        self.change(|cluster| cluster.agents.retain(|agent| agent.host != *name))
+    }
+
+    /// Removes an agent on another machine: its pane and its worktree there. The branch is fetched first and kept.
+    pub fn remove(&self, agent: &RemoteAgentReceipt, flags: &[&str]) -> Result<(), HubError> {
+        let host = require_host(self.session.receipt.cluster.as_ref(), &agent.host)?;
+        fetch_branch(&self.session.repo, &host, &agent.branch)?;
+        let args: Vec<_> =
+            ["remove", agent.agent_id.as_str()].into_iter().chain(flags.iter().copied()).collect();
+        host.run(&args, Vec::new())?;
+        self.forget(&agent.branch)
+    }
+}
+
+/// What a host answers when its session was removed.
+#[derive(Debug, Deserialize)]
+struct PurgedHost {
+    /// Worktrees with uncommitted changes.
+    kept: Vec<PathBuf>,
+}
+
+fn new_cluster(hub: HostName, key: String) -> ClusterReceipt {
+    let own = HostReceipt { key, agents: BTreeSet::new(), ssh: None, path: None };
+    ClusterReceipt {
+        stream: StreamId::random().to_string(),
+        host: hub.clone(),
+        hub: hub.clone(),
+        version: 1,
+        hosts: BTreeMap::from([(hub, own)]),
+        agents: Vec::new(),
+    }
+}
+
+/// What a host gets to know about the session: names and keys.
+fn invitation(cluster: &ClusterReceipt, host: &HostName) -> Vec<u8> {
+    let mut copy = ClusterReceipt { host: host.clone(), agents: Vec::new(), ..cluster.clone() };
+    for other in copy.hosts.values_mut() {
+        (other.ssh, other.path) = (None, None);
+    }
+    serde_json::to_vec(&copy).unwrap_or_default()
+}
+
+/// A machine of the session, by the receipt.
+pub fn require_host(cluster: Option<&ClusterReceipt>, name: &HostName) -> Result<RemoteHost, HubError> {
+    let host = cluster.and_then(|cluster| cluster.hosts.get(name));
+    let ssh = host.and_then(|host| host.ssh.as_deref()).unwrap_or_default();
+    let path = host.and_then(|host| host.path.clone());
+    Ok(RemoteHost { name: name.clone(), target: ssh.parse()?, path })
+}
+
+/// The tip of a branch, which is created at the main checkout's commit if it does not exist anywhere.
+fn find_or_create(git: &Git, branch: &BranchName) -> Result<(String, bool), HubError> {
+    let source = match git.find_branch(branch)? {
+        BranchLocation::Local => {
+            let tip = git.find_tip(branch)?.ok_or(HubError::NoCommit)?;
+            return Ok((tip, false));
+        }
+        BranchLocation::Remote(remote) => format!("refs/remotes/{remote}/{branch}"),
+        BranchLocation::Nowhere => "HEAD".to_owned(),
+    };
+    let tip = git.find_object(&source, "commit")?.ok_or(HubError::NoCommit)?;
+    git.create_ref(&branch.full_ref(), &tip)?;
+    Ok((tip, true))
+}
+
+/// Brings a branch from its host. If it was rewritten there, the tip that it had here is stored first, for `git paw undo`.
+pub fn fetch_branch(repo: &Repo, host: &RemoteHost, branch: &BranchName) -> Result<(), HubError> {
+    let (git, full) = (repo.git(), branch.full_ref());
+    let incoming = format!("refs/paw/hosts/{}/{branch}", host.name);
+    let path = host.path.as_deref().unwrap_or(Path::new(""));
+    git.fetch_from((&host.target, path), [format!("+{full}:{incoming}")])?;
+    let new = git.find_object(&incoming, "commit")?.ok_or(HubError::NoCommit)?;
+    let Some(old) = git.find_tip(branch)? else {
+        git.create_ref(&full, &new)?;
+        return Ok(());
+    };
+    if old != new {
+        if !git.is_ancestor(&old, &new)? {
+            rescue::store_tip(repo, branch, "it was rewritten on another machine")?;
+        }
+        git.run(["update-ref", full.as_str(), new.as_str(), old.as_str()])?;
+    }
+    Ok(())
+}

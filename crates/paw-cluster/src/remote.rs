@@ -1,0 +1,152 @@
+//! `git-paw` on another machine, over ssh.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use paw_core::{BranchName, Diagnostic, ErrorCode, ErrorReport, HostName, text};
+use paw_host::process::{Command, Exit, shell_quote};
+use paw_host::ssh::{SshError, SshTarget};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::host::PATHS;
+
+/// A start creates a worktree and waits for tmux.
+const LIMIT: Duration = Duration::from_mins(5);
+
+/// A command on another machine failed.
+#[derive(Debug, thiserror::Error)]
+pub enum RemoteError {
+    #[error(transparent)]
+    Ssh(#[from] SshError),
+    #[error("on {host}: {message}")]
+    Refused { host: HostName, message: String, hints: Vec<String> },
+    #[error("{host} gave an answer that this version does not understand: {answer}")]
+    Answer { host: HostName, answer: String },
+}
+
+impl Diagnostic for RemoteError {
+    fn report(&self) -> ErrorReport {
+        match self {
+            Self::Ssh(error) => error.report(),
+            Self::Refused { hints, .. } => {
+                ErrorReport::new(ErrorCode::FailedPrecondition, self).with_hints(hints.clone())
+            }
+            Self::Answer { host, .. } => ErrorReport::new(ErrorCode::FailedPrecondition, self)
+                .hint(format!("'git paw host doctor {host}' compares the versions")),
+        }
+    }
+}
+
+/// The hub asks for a clone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PrepareRequest {
+    /// The directory of the clone, below the directory of all clones.
+    pub repository: String,
+    pub main: BranchName,
+    /// The author of commits, where the host knows none.
+    pub user_name: Option<String>,
+    pub user_email: Option<String>,
+}
+
+/// The clone, and the key of the host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PreparedHost {
+    pub path: PathBuf,
+    pub key: String,
+    /// The stream of the session that is there already.
+    pub stream: Option<String>,
+    pub has_session: bool,
+}
+
+/// A machine of a session, as the hub sees it.
+#[derive(Debug, Clone)]
+pub struct RemoteHost {
+    pub name: HostName,
+    pub target: SshTarget,
+    /// The clone there, once it is known.
+    pub path: Option<PathBuf>,
+}
+
+impl RemoteHost {
+    /// Runs git-paw there, in the clone if there is one, and returns what it prints.
+    pub fn run(&self, args: &[&str], input: Vec<u8>) -> Result<Vec<u8>, RemoteError> {
+        let output = self.target.capture(&script(self.path.as_deref(), args), input, LIMIT)?;
+        match output.exit {
+            Exit::Code(0) => Ok(output.stdout),
+            exit => Err(self.refused(&output.stderr, exit)),
+        }
+    }
+
+    /// Like [`Self::run`], with JSON in both directions.
+    pub fn ask<T: DeserializeOwned>(
+        &self,
+        args: &[&str],
+        request: &impl Serialize,
+    ) -> Result<T, RemoteError> {
+        let input = serde_json::to_vec(request).unwrap_or_default();
+        let output = self.run(args, input)?;
+        let output = String::from_utf8_lossy(&output);
+        // A login script may print something first.
+        let answer = output.find('{').map_or("", |start| &output[start..]);
+        let answer = text::line(answer.trim());
+        serde_json::from_str(&answer).map_err(|_| {
+            let answer = text::output_line(&answer);
+            RemoteError::Answer { host: self.name.clone(), answer }
+        })
+    }
+
+    /// git-paw there, with a terminal of its own or without.
+    pub fn command(&self, args: &[&str], with_terminal: bool) -> Command {
+        let script = script(self.path.as_deref(), args);
+        if with_terminal { self.target.interactive(&script) } else { self.target.plain(&script) }
+    }
+
+    fn refused(&self, stderr: &[u8], exit: Exit) -> RemoteError {
+        let stderr = String::from_utf8_lossy(stderr);
+        let last = || stderr.lines().rev().find(|line| !line.trim().is_empty()).map(str::to_owned);
+        let (message, hints) = ErrorReport::find_printed(&stderr)
+            .unwrap_or_else(|| (last().unwrap_or_else(|| format!("git-paw {exit}")), Vec::new()));
+        let hints = hints.iter().map(|hint| text::output_line(hint)).collect();
+        RemoteError::Refused { host: self.name.clone(), message: text::output_line(&message), hints }
+    }
+}
+
+/// A shell command that runs git-paw. The shell there may be any, so `sh` reads it.
+pub(crate) fn script(dir: Option<&Path>, args: &[&str]) -> String {
+    let quoted = |text: &OsStr| shell_quote(text);
+    let enter = dir.map(|dir| format!("cd {} && ", quoted(dir.as_os_str()))).unwrap_or_default();
+    let args: Vec<_> = args.iter().map(|arg| quoted(OsStr::new(arg))).collect();
+    let script = format!("{PATHS}; export PATH; {enter}exec git-paw {}", args.join(" "));
+    format!("sh -c {}", quoted(OsStr::new(&script)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host() -> RemoteHost {
+        RemoteHost { name: HostName::new("big").unwrap(), target: "big".parse().unwrap(), path: None }
+    }
+
+    #[test]
+    fn the_error_of_the_other_machine_is_shown_with_its_hints() {
+        let printed = ErrorReport::new(ErrorCode::NotFound, "CLI 'codex' not found").hint("install it");
+        let error = host().refused(format!("warning: x\nerror: {printed}\n").as_bytes(), Exit::Code(1));
+        assert_eq!(error.to_string(), "on big: CLI 'codex' not found");
+        assert_eq!(error.report().hints, ["install it"]);
+        assert_eq!(
+            host().refused(b"sh: git-paw: not found\n", Exit::Code(127)).to_string(),
+            "on big: sh: git-paw: not found"
+        );
+    }
+
+    #[test]
+    fn arguments_reach_the_program_as_they_are() {
+        let text = script(Some(Path::new("/tmp")), &["say", "it's $HOME; \"x\" `y`\n\\z"]);
+        let fake = text.replace("exec git-paw", "exec printf %s\\|");
+        let output = Command::new("bash").args(["-c", &fake]).capture().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "say|it's $HOME; \"x\" `y`\n\\z|");
+    }
+}

@@ -1,0 +1,83 @@
+//! A session on several machines.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::name::{AgentId, BranchName, HostName};
+
+/// The machines of a session and the agents on them. The hub writes it; another machine gets a copy when it joins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClusterReceipt {
+    /// The id of the stream that replicates the messages.
+    pub stream: String,
+    /// The machine with this receipt.
+    pub host: HostName,
+    pub hub: HostName,
+    /// Higher with each change of the machines or of their agents.
+    pub version: u64,
+    pub hosts: BTreeMap<HostName, HostReceipt>,
+    /// The agents on other machines. Only the hub knows them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<RemoteAgentReceipt>,
+}
+
+/// A machine of the session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostReceipt {
+    /// The public half of the key that signs its messages.
+    pub key: String,
+    /// The agents it may speak for, including those that it no longer runs: their last messages may still be on their way.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub agents: BTreeSet<AgentId>,
+    /// How the hub reaches it. Missing for the hub itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ssh: Option<String>,
+    /// The clone of the repository there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
+}
+
+/// An agent on another machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemoteAgentReceipt {
+    pub host: HostName,
+    pub agent_id: AgentId,
+    pub branch: BranchName,
+    pub cli: String,
+    /// The session created the branch, so it may also delete it.
+    #[serde(default)]
+    pub branch_created: bool,
+    /// It is being started. A command that was killed leaves this.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unfinished: bool,
+}
+
+impl ClusterReceipt {
+    /// The name of the machine that a session was started on.
+    pub const HUB: &str = "hub";
+
+    pub fn is_hub(&self) -> bool {
+        self.host == self.hub
+    }
+
+    /// Whether this machine watches the agent. Only one does, so that no warning is sent twice.
+    pub fn is_judged_here(&self, agent: &AgentId) -> bool {
+        let is_on = |host: &HostName| self.hosts.get(host).is_some_and(|host| host.agents.contains(agent));
+        if self.is_hub() {
+            !self.hosts.keys().any(|host| *host != self.hub && is_on(host))
+        } else {
+            is_on(&self.host)
+        }
+    }
+
+    pub fn find_agent(&self, branch: &BranchName) -> Option<&RemoteAgentReceipt> {
+        self.agents.iter().find(|agent| agent.branch == *branch)
+    }
+
+    /// The agents on one machine.
+    pub fn agents_on(&self, host: &HostName) -> impl Iterator<Item = &RemoteAgentReceipt> {
+        self.agents.iter().filter(move |agent| agent.host == *host)
+    }
+}

@@ -1,0 +1,43 @@
+//! Branches from and to repositories on other machines, over ssh.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use super::{Git, GitError};
+use crate::process::Command;
+use crate::ssh::{self, SshTarget};
+
+/// A large repository over a slow line takes long; a line that is gone ends earlier.
+const LIMIT: Duration = Duration::from_mins(30);
+
+impl Git {
+    /// Stores refs of this repository in another one, as `source:destination`, `+` in front to overwrite.
+    pub fn push_to<S: Into<OsString>>(
+        &self,
+        (target, path): (&SshTarget, &Path),
+        refs: impl IntoIterator<Item = S>,
+    ) -> Result<(), GitError> {
+        let push = self.over_ssh(["push", "--quiet", "--no-verify", "--no-recurse-submodules", "--"]);
+        super::run(&push.arg(target.git_url(path)).args(refs)).map(drop)
+    }
+
+    /// Stores refs of another repository in this one.
+    pub fn fetch_from<S: Into<OsString>>(
+        &self,
+        (target, path): (&SshTarget, &Path),
+        refs: impl IntoIterator<Item = S>,
+    ) -> Result<(), GitError> {
+        let options =
+            ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc"];
+        let fetch = self.over_ssh(["fetch"].into_iter().chain(options).chain(["--"]));
+        super::run(&fetch.arg(target.git_url(path)).args(refs)).map(drop)
+    }
+
+    fn over_ssh<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Command {
+        self.command(args)
+            .env("GIT_SSH_COMMAND", ssh::git_ssh_command())
+            .env("GIT_SSH_VARIANT", "ssh")
+            .time_limit(LIMIT)
+    }
+}

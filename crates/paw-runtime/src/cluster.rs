@@ -1,0 +1,130 @@
+//! The other machines of a session: the server and the tunnels of the hub, and replication on every machine.
+
+mod hub;
+mod member;
+
+use std::sync::Arc;
+
+use paw_broker::Bus;
+use paw_broker::log::StreamId;
+use paw_cluster::nats::{NatsLogin, NatsSettings};
+use paw_cluster::replicator::{ReplicationStatus, ReplicatorSettings};
+use paw_cluster::request::ClusterAction;
+use paw_cluster::roster::Roster;
+use paw_core::config::ClusterConfig;
+use paw_core::receipt::ClusterReceipt;
+use paw_core::{PawError, SessionName};
+use paw_host::files::Dirs;
+use paw_host::git::Repo;
+use paw_host::signing::SecretKey;
+use paw_session::Receipts;
+use serde_json::Value;
+use tokio::sync::{Mutex, watch};
+
+use hub::RunningHub;
+
+/// What the machines of a session need to know.
+#[derive(Debug)]
+pub(super) struct ClusterContext {
+    pub(super) repo: Repo,
+    pub(super) dirs: Dirs,
+    pub(super) receipts: Receipts,
+    pub(super) session: SessionName,
+    pub(super) bus: Arc<Bus>,
+    pub(super) config: ClusterConfig,
+}
+
+/// The cluster of a session, once it has one.
+#[derive(Debug)]
+pub(super) struct Cluster {
+    context: ClusterContext,
+    hub: Mutex<Option<RunningHub>>,
+}
+
+impl Cluster {
+    pub(super) fn new(context: ClusterContext) -> Arc<Self> {
+        Arc::new(Self { context, hub: Mutex::new(None) })
+    }
+
+    /// Connects the machines in the receipt, until the session ends.
+    pub(super) async fn run(self: Arc<Self>) {
+        match self.context.load() {
+            Ok(Some(cluster)) if cluster.is_hub() => {
+                if let Err(error) = self.apply().await {
+                    tracing::error!(target: "paw::cluster", "other machines are not connected: {error}");
+                }
+            }
+            Ok(Some(cluster)) => member::replicate(&self.context, cluster).await,
+            Ok(None) => {}
+            Err(error) => {
+                tracing::error!(target: "paw::cluster", "cannot read the session's machines: {error}");
+            }
+        }
+    }
+
+    pub(super) async fn answer(&self, action: ClusterAction) -> Result<Value, PawError> {
+        match action {
+            ClusterAction::Apply => self.apply().await,
+            ClusterAction::Status => self.status().await,
+        }
+    }
+
+    /// Ends tunnels and server.
+    pub(super) async fn close(&self) {
+        if let Some(hub) = self.hub.lock().await.take() {
+            hub.stop().await;
+        }
+    }
+}
+
+impl ClusterContext {
+    fn load(&self) -> Result<Option<ClusterReceipt>, PawError> {
+        Ok(self.receipts.load(&self.session)?.and_then(|receipt| receipt.cluster))
+    }
+
+    fn key(&self) -> Result<SecretKey, PawError> {
+        Ok(SecretKey::open(&self.dirs.data().host_key())?)
+    }
+
+    fn replicator(
+        &self,
+        cluster: &ClusterReceipt,
+        (servers, login): (Vec<String>, Option<NatsLogin>),
+        roster: watch::Receiver<Roster>,
+    ) -> Result<ReplicatorSettings, PawError> {
+        let nats = NatsSettings {
+            servers,
+            login,
+            stream: stream_of(cluster)?,
+            host: cluster.host.clone(),
+            is_hub: cluster.is_hub(),
+            replicas: usize::try_from(self.config.replicas).unwrap_or(1).max(1),
+        };
+        let (bus, log) = (Arc::clone(&self.bus), Arc::clone(self.bus.log()));
+        Ok(ReplicatorSettings { nats, bus, log, key: self.key()?, roster })
+    }
+}
+
+fn damaged() -> PawError {
+    PawError::SessionError("the machines in the session's receipt are damaged".to_owned())
+}
+
+fn stream_of(cluster: &ClusterReceipt) -> Result<StreamId, PawError> {
+    StreamId::parse(&cluster.stream).ok_or_else(damaged)
+}
+
+fn roster_of(cluster: &ClusterReceipt) -> Result<Roster, PawError> {
+    Roster::of_receipt(cluster).ok_or_else(damaged)
+}
+
+/// The figures of replication, for people.
+fn figures(status: &ReplicationStatus) -> Value {
+    serde_json::json!({
+        "connected": status.is_connected,
+        "problem": status.problem,
+        "read": status.read,
+        "last": status.last,
+        "sent": status.sent,
+        "skipped": status.skipped,
+    })
+}

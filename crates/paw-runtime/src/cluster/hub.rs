@@ -1,0 +1,277 @@
+//! The hub: its NATS server, a tunnel to each host, and the roster.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use paw_cluster::nats::{NatsLogin, NatsSettings, NatsStream};
+use paw_cluster::replicator::{ReplicationStatus, Replicator};
+use paw_cluster::roster::Roster;
+use paw_cluster::server::OwnServer;
+use paw_cluster::tunnel::{Tunnel, TunnelEndpoint, TunnelSettings, TunnelState};
+use paw_core::paths::PawDir;
+use paw_core::receipt::{ClusterReceipt, HostReceipt};
+use paw_core::{ErrorCode, HostName, PawError};
+use paw_host::clock;
+use paw_host::files::{self, Access};
+use paw_host::ssh::SshTarget;
+use paw_view::HostReach;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::time::timeout;
+
+use super::{Cluster, ClusterContext, damaged, figures, roster_of, stream_of};
+
+/// How long a change may take to be stored in the stream.
+const ANNOUNCE_LIMIT: Duration = Duration::from_secs(20);
+const STATUS_LIMIT: Duration = Duration::from_secs(3);
+
+/// What runs on the hub.
+#[derive(Debug)]
+pub(super) struct RunningHub {
+    /// Missing if the user's servers are used.
+    server: Option<OwnServer>,
+    tunnels: BTreeMap<HostName, Tunnel>,
+    reaches: Arc<HostReaches>,
+    roster: watch::Sender<Roster>,
+    status: watch::Receiver<ReplicationStatus>,
+    nats: NatsSettings,
+    task: JoinHandle<()>,
+}
+
+impl Cluster {
+    /// Uses the machines in the receipt. Returns when the stream has them.
+    pub(super) async fn apply(&self) -> Result<Value, PawError> {
+        let Some(cluster) = self.context.load()?.filter(ClusterReceipt::is_hub) else {
+            return Ok(json!({"hosts": []}));
+        };
+        let mut status = {
+            let mut hub = self.hub.lock().await;
+            if let Some(hub) = &mut *hub {
+                hub.update(&cluster)?;
+            } else {
+                *hub = Some(RunningHub::start(&self.context, &cluster).await?);
+            }
+            hub.as_ref().ok_or_else(damaged)?.status.clone()
+        };
+        let announced =
+            timeout(ANNOUNCE_LIMIT, status.wait_for(|status| status.announced >= cluster.version));
+        if matches!(announced.await, Ok(Ok(_))) {
+            return Ok(json!({"announced": cluster.version}));
+        }
+        let problem = status.borrow().problem.clone().unwrap_or_else(|| "no answer".to_owned());
+        Err(PawError::new(
+            ErrorCode::FailedPrecondition,
+            format!(
+                "the NATS server did not store the new agent within {} s: {problem}",
+                ANNOUNCE_LIMIT.as_secs()
+            ),
+        )
+        .hint("see 'git paw cluster status'"))
+    }
+
+    pub(super) async fn status(&self) -> Result<Value, PawError> {
+        let Some(cluster) = self.context.load()? else { return Ok(json!({"stream": null, "hosts": []})) };
+        let hub = self.hub.lock().await;
+        let Some(hub) = &*hub else {
+            return Ok(
+                json!({"stream": cluster.stream, "host": cluster.host, "hub": cluster.hub, "hosts": []}),
+            );
+        };
+        let status = hub.status.borrow().clone();
+        let readers = hub.readers().await;
+        let reaches = hub.reaches.load();
+        let host = |(name, receipt): (&HostName, &HostReceipt)| {
+            let read = readers.as_ref().ok().and_then(|readers| readers.get(name.as_str()).copied());
+            let reach = reaches.get(name);
+            json!({
+                "name": name,
+                "ssh": receipt.ssh,
+                "path": receipt.path,
+                "agents": cluster.agents_on(name).map(|agent| &agent.agent_id).collect::<Vec<_>>(),
+                "reachable": if *name == cluster.hub { Some(true) } else { reach.map(|reach| reach.is_reachable) },
+                "since": reach.map(|reach| reach.since),
+                "problem": reach.and_then(|reach| reach.problem.clone()),
+                "read": read,
+                "lag": read.map(|read| status.last.saturating_sub(read)),
+            })
+        };
+        Ok(json!({
+            "stream": format!("PAW_{}", cluster.stream),
+            "host": cluster.host,
+            "hub": cluster.hub,
+            "servers": hub.nats.servers,
+            "own_server": hub.server.is_some(),
+            "version": cluster.version,
+            "announced": status.announced,
+            "replication": figures(&status),
+            "hosts": cluster.hosts.iter().map(host).collect::<Vec<_>>(),
+        }))
+    }
+}
+
+impl RunningHub {
+    async fn start(context: &ClusterContext, cluster: &ClusterReceipt) -> Result<Self, PawError> {
+        let server = if context.config.servers.is_empty() {
+            let (dir, stream) = (PawDir::of(&context.repo.common_dir), stream_of(cluster)?);
+            let (hub, hosts) = (cluster.hub.clone(), cluster.hosts.keys().cloned().collect::<Vec<_>>());
+            let started = spawn_blocking(move || OwnServer::start(&dir, &stream, &hub, &hosts)).await;
+            Some(started.map_err(|error| PawError::internal(error.to_string()))??)
+        } else {
+            None
+        };
+        let access = match &server {
+            Some(server) => (vec![server.url()], server.login(&cluster.hub)),
+            None => split_logins(&context.config.servers),
+        };
+        let (roster, receiver) = watch::channel(roster_of(cluster)?);
+        let settings = context.replicator(cluster, access, receiver)?;
+        let nats = settings.nats.clone();
+        let (replicator, status) = Replicator::open(settings).await?;
+        let task = tokio::spawn(async move {
+            let error = replicator.run().await;
+            tracing::warn!(target: "paw::cluster", "messages are no longer replicated: {error}");
+        });
+        let reaches = Arc::new(HostReaches::new(PawDir::of(&context.repo.common_dir)));
+        let mut hub = Self { server, tunnels: BTreeMap::new(), reaches, roster, status, nats, task };
+        hub.connect(cluster)?;
+        Ok(hub)
+    }
+
+    /// Follows a changed receipt.
+    fn update(&mut self, cluster: &ClusterReceipt) -> Result<(), PawError> {
+        if let Some(server) = &mut self.server {
+            server.set_hosts(&cluster.hosts.keys().cloned().collect::<Vec<_>>())?;
+        }
+        self.roster.send_replace(roster_of(cluster)?);
+        self.connect(cluster)
+    }
+
+    /// Keeps a tunnel to each host that has agents.
+    fn connect(&mut self, cluster: &ClusterReceipt) -> Result<(), PawError> {
+        let wanted = |name: &HostName| cluster.agents_on(name).next().is_some();
+        self.tunnels.retain(|name, _| wanted(name));
+        for (name, host) in cluster.hosts.iter().filter(|(name, _)| wanted(name)) {
+            let (Some(ssh), Some(path)) = (&host.ssh, &host.path) else { continue };
+            if self.tunnels.contains_key(name) {
+                continue;
+            }
+            let endpoint = if let Some(server) = &self.server {
+                let login = server.login(name).ok_or_else(damaged)?;
+                TunnelEndpoint::Forwarded { port: server.port(), login }
+            } else {
+                let (servers, login) = (self.nats.servers.clone(), self.nats.login.clone());
+                TunnelEndpoint::Direct { servers, login }
+            };
+            let target: SshTarget = ssh.parse()?;
+            let settings = TunnelSettings { host: name.clone(), target, path: path.clone(), endpoint };
+            let (reaches, host) = (Arc::clone(&self.reaches), name.clone());
+            let tunnel = Tunnel::start(settings, move |state| reaches.note(&host, state));
+            self.tunnels.insert(name.clone(), tunnel);
+        }
+        Ok(())
+    }
+
+    /// How far each host has read.
+    async fn readers(&self) -> Result<BTreeMap<String, u64>, PawError> {
+        let asked = async {
+            let stream = NatsStream::connect(self.nats.clone()).await?;
+            let mut connections = stream.connections();
+            while !stream.is_connected() {
+                if connections.changed().await.is_err() {
+                    break;
+                }
+            }
+            stream.readers().await
+        };
+        let late = |_| PawError::SessionError("the NATS server does not answer".to_owned());
+        Ok(timeout(STATUS_LIMIT, asked).await.map_err(late)??.into_iter().collect())
+    }
+
+    pub(super) async fn stop(self) {
+        self.task.abort();
+        let (tunnels, server) = (self.tunnels, self.server);
+        let _ = spawn_blocking(move || drop((tunnels, server))).await;
+    }
+}
+
+/// The users in the URLs. The client takes one for all servers.
+fn split_logins(servers: &[String]) -> (Vec<String>, Option<NatsLogin>) {
+    let mut login = None;
+    let plain = servers.iter().map(|url| {
+        let (scheme, rest) = url.split_once("://").unwrap_or(("nats", url));
+        let Some((user, address)) = rest.rsplit_once('@') else { return format!("{scheme}://{rest}") };
+        let (user, password) = user.split_once(':').unwrap_or((user, ""));
+        login = Some(NatsLogin { user: user.to_owned(), password: password.to_owned() });
+        format!("{scheme}://{address}")
+    });
+    (plain.collect(), login)
+}
+
+/// Which hosts can be reached, in a file for every view.
+#[derive(Debug)]
+struct HostReaches {
+    dir: PawDir,
+    known: Mutex<BTreeMap<HostName, HostReach>>,
+}
+
+impl HostReaches {
+    fn new(dir: PawDir) -> Self {
+        Self { dir, known: Mutex::default() }
+    }
+
+    fn load(&self) -> BTreeMap<HostName, HostReach> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note(&self, host: &HostName, state: TunnelState) {
+        let (is_reachable, problem) = match state {
+            TunnelState::Connected => (true, None),
+            TunnelState::Lost { reason } => (false, Some(reason)),
+        };
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = known.get(host).filter(|before| before.is_reachable == is_reachable);
+        let since = before.map_or_else(clock::now, |before| before.since);
+        known.insert(host.clone(), HostReach { is_reachable, since, problem });
+        let text = serde_json::to_vec(&*known).unwrap_or_default();
+        if let Err(error) = files::write_atomic(&self.dir.hosts(), &text, Access::Private) {
+            tracing::warn!(target: "paw::cluster", "{error}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_user_of_a_server_is_taken_from_its_url() {
+        let url = |text: &str| split_logins(&[text.to_owned()]);
+        assert_eq!(url("nats://a:4222"), (vec!["nats://a:4222".to_owned()], None));
+        assert_eq!(url("a:4222").0, ["nats://a:4222"]);
+        let (servers, login) = url("tls://me:p@ss@a:1");
+        assert_eq!(servers, ["tls://a:1"]);
+        assert_eq!(
+            login.map(|login| (login.user, login.password)),
+            Some(("me".to_owned(), "p@ss".to_owned()))
+        );
+    }
+
+    #[test]
+    fn a_host_is_unreachable_since_the_first_failure() {
+        let temp = tempfile::tempdir().unwrap();
+        let reaches = HostReaches::new(PawDir::at(temp.path()));
+        let host = HostName::new("big").unwrap();
+        let lost = |reason: &str| TunnelState::Lost { reason: reason.to_owned() };
+        reaches.note(&host, TunnelState::Connected);
+        reaches.note(&host, lost("one"));
+        let first = reaches.load()[&host].clone();
+        reaches.note(&host, lost("two"));
+        let second = reaches.load()[&host].clone();
+        assert_eq!((first.since, second.problem.as_deref()), (second.since, Some("two")));
+        assert!(
+            std::fs::read_to_string(temp.path().join("hosts.json")).unwrap().contains("\"reachable\":false")
+        );
+    }
+}
