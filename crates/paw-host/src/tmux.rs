@@ -161,7 +161,9 @@ impl Tmux {
         let tmux = Command::new("tmux");
         let tmux = match &self.socket {
             Some(socket) => tmux.args(["-L", socket]),
-            None => tmux,
+            None if self.is_own_server() => tmux,
+            // In a pane of another server, tmux would use that one.
+            None => tmux.env_remove("TMUX"),
         };
         tmux.args(args)
     }

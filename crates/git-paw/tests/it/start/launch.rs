@@ -185,6 +185,25 @@ fn start_inside_tmux_switches_the_client_to_the_session() {
 }
 
 #[test]
+fn start_in_a_pane_of_another_tmux_server_uses_the_default_server_and_attaches() {
+    let world = World::new();
+    let line = format!("{PROGRAM} start --no-supervisor --cli agent --branches feat/a; exec sleep 600");
+    let root = world.repo.root.to_str().unwrap();
+    let ran =
+        world.sandbox.tmux(["-L", "other", "new-session", "-d", "-x", "120", "-y", "40", "-c", root, &line]);
+    assert_eq!(ran.code, 0, "{ran}");
+    paw_testkit::wait_until("the session is shown in that pane", || {
+        let clients = world.sandbox.tmux(["list-clients", "-F", "#{session_name}"]).stdout;
+        (clients == "paw-app\n").then_some(())
+    });
+    let line = format!("cd {root} && {PROGRAM} status >../status 2>&1");
+    let ran = world.sandbox.tmux(["-L", "other", "run-shell", &line]);
+    assert_eq!(ran.code, 0, "{ran}");
+    let status = fs::read_to_string(world.sandbox.root().join("status")).unwrap();
+    assert!(status.contains("paw-app active"), "{status}");
+}
+
+#[test]
 fn start_without_flags_prompts_for_everything() {
     let world = World::new();
     // With only one CLI there would be no prompt for it.
