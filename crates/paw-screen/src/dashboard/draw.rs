@@ -43,8 +43,22 @@ pub fn draw(state: &DashboardState, frame: &mut Frame<'_>) {
     }
     let reply = bars::reply(state, plan.reply.intersection(screen), buffer);
     let footer = bars::footer(state, plan.footer.intersection(screen), buffer);
+    if !state.options.theme.unicode {
+        make_ascii(buffer);
+    }
     if let Some(cursor) = reply.or(footer).filter(|index| screen.contains(*index)) {
         frame.set_cursor_position(cursor);
+    }
+}
+
+/// Replaces what a terminal without Unicode cannot show: the mark of shortened text, and what agents wrote.
+fn make_ascii(buffer: &mut Buffer) {
+    for cell in &mut buffer.content {
+        match cell.symbol() {
+            "…" => _ = cell.set_symbol("~"),
+            symbol if !symbol.is_ascii() => _ = cell.set_symbol("?"),
+            _ => {}
+        }
     }
 }
 
