@@ -202,6 +202,9 @@ impl Drop for Bus {
     }
 }
 
+/// The pause after a failed read.
+const READ_RETRY: Duration = Duration::from_secs(1);
+
 /// A position in the stream of messages. It never misses one: messages that left the cache are read from the log.
 #[derive(Debug)]
 pub struct Subscription {
@@ -260,6 +263,21 @@ impl Subscription {
             self.since = self.since.max(head);
             if self.head.changed().await.is_err() && *self.head.borrow() <= self.since {
                 return Ok(None);
+            }
+        }
+    }
+
+    /// Like [`Self::next`], and tries again after a failed read: a part of the session that stopped reading would be missed
+    /// silently. `None` when the bus is closed.
+    pub async fn next_page(&mut self) -> Option<Vec<Arc<CachedMessage>>> {
+        loop {
+            match self.next().await {
+                Ok(page) => return page,
+                Err(LogError::Closed | LogError::Purged) => return None,
+                Err(error) => {
+                    tracing::warn!(target: "paw::broker", "cannot read messages: {error}");
+                    tokio::time::sleep(READ_RETRY).await;
+                }
             }
         }
     }

@@ -94,7 +94,7 @@ fn publish(bus: &Bus, message: Message) {
 
 /// Passes the session's messages to conflict detection as they are stored. Another machine judges its own agents.
 pub(super) async fn feed(mut stream: Subscription, bus: Arc<Bus>, monitor: Arc<ConflictMonitor>) {
-    while let Ok(Some(page)) = stream.next().await {
+    while let Some(page) = stream.next_page().await {
         let local = page.iter().filter(|kept| !kept.entry.is_replicated);
         for stored in local.filter_map(|kept| kept.parse(bus.session())) {
             monitor.on_message(stored);

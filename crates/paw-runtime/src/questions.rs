@@ -19,18 +19,16 @@ pub(super) async fn raise(bus: Arc<Bus>, mut open: UnansweredQuestions, supervis
     let mut stream = bus.subscribe_after(bus.head().saturating_sub(HISTORY)).with_pause(READ_PAUSE);
     loop {
         tokio::select! {
-            page = stream.next() => match page {
-                Ok(Some(page)) => {
-                    for kept in page {
-                        if let Some(stored) = kept.parse(bus.session())
-                            && !kept.entry.is_tracked_elsewhere(&stored.message)
-                        {
-                            open.record(&stored.message, stored.at);
-                        }
+            page = stream.next_page() => {
+                let Some(page) = page else { return };
+                for kept in page {
+                    if let Some(stored) = kept.parse(bus.session())
+                        && !kept.entry.is_tracked_elsewhere(&stored.message)
+                    {
+                        open.record(&stored.message, stored.at);
                     }
                 }
-                Ok(None) | Err(_) => return,
-            },
+            }
             () = tokio::time::sleep(wait(&open, clock::now())) => {
                 let now = clock::now();
                 for message in open.take_due(supervised, now) {

@@ -223,7 +223,7 @@ async fn report_messages(bus: Arc<Bus>, events: Sender<AttentionEvent>, is_hub: 
     let past = bus.head();
     let since = past.saturating_sub(questions::HISTORY);
     let mut stream = bus.subscribe_after(since).with_pause(questions::READ_PAUSE);
-    while let Ok(Some(page)) = stream.next().await {
+    while let Some(page) = stream.next_page().await {
         let page = page.iter().filter(|kept| is_hub || !kept.entry.is_replicated);
         let page = page.filter_map(|kept| kept.parse(bus.session()));
         let (old, new): (Vec<_>, Vec<_>) = page.partition(|stored| stored.seq <= past);

@@ -17,8 +17,8 @@ const STATUS: &str = "@paw_status";
 const PLACED: &str = "@paw_status_line";
 /// The session option with what the user has in the right part of the status line.
 const RIGHT: &str = "@paw_status_right";
-/// In a narrower terminal, the segment replaces what the user has there, and is shortened, so that the list of windows keeps
-/// its room.
+/// In a narrower terminal, the segment is shortened and replaces what the user has there, so that the list of windows keeps its
+/// room. With a window for each agent, nothing else is ever shown there.
 const NARROW: u16 = 120;
 const NARROW_SEGMENT: u16 = 37;
 /// The most agents that the segment names.
@@ -51,7 +51,7 @@ impl ScreenAttention {
         let Some(target) = running.find(receipt).map(TmuxSession::target) else { return };
         let mut batch = Batch::default();
         batch.push(TmuxCommand::new("set-option").args(["-t", &target, STATUS, &segment]));
-        place(&target, status_line, &mut batch);
+        place(&target, receipt.layout, status_line, &mut batch);
         rename_windows(tmux, &target, &marks, &mut batch);
         if tmux.run_batch(&batch).is_ok() {
             (self.segment, self.marks, self.placed) = (Some(segment), marks, true);
@@ -71,11 +71,15 @@ impl ScreenAttention {
 
 /// Puts the segment into the session's own status line, in front of what the user has there, or removes it. A user who has
 /// placed it is left alone.
-fn place(target: &str, wanted: bool, batch: &mut Batch) {
+fn place(target: &str, layout: LayoutMode, wanted: bool, batch: &mut Batch) {
     let is_placed = format!("#{{||:#{{{PLACED}}},#{{m:*{STATUS}*,#{{status-right}}}}}}");
+    let short = format!("#{{=/{NARROW_SEGMENT}/...:{STATUS}}}");
+    let short = match layout {
+        LayoutMode::Grid => format!("#{{?{STATUS},{short},#{{T:{RIGHT}}}}}"),
+        LayoutMode::Windows => short,
+    };
     let right = format!(
-        "#{{?{STATUS},#{{?#{{e|<:#{{client_width}},{NARROW}}},#{{=/{NARROW_SEGMENT}/...:{STATUS}}},\
-         #{{{STATUS}}} #{{T:{RIGHT}}}}},#{{T:{RIGHT}}}}}"
+        "#{{?#{{e|<:#{{client_width}},{NARROW}}},{short},#{{?{STATUS},#{{{STATUS}}} ,}}#{{T:{RIGHT}}}}}"
     );
     let set = format!(
         "set-option -F -t '{target}' {RIGHT} '#{{status-right}}' ; \
