@@ -28,6 +28,7 @@ use paw_core::{AgentId, BranchName};
 use serde_json::{Value, json};
 
 pub use error::MergeError;
+pub use journal::MergeLock;
 pub use members::{MergeMember, agent_of, choose_members, members_of};
 pub use outcome::{CommitTestResult, MergeOutcome, MergeSkip};
 pub use plan::{MergeAction, MergeEntry};

@@ -9,8 +9,8 @@ use clap::Args;
 use paw_core::error::EXIT_FAILURE;
 use paw_core::{ErrorCode, PawError};
 use paw_supervisor::gates::StopRequest;
-use paw_supervisor::merge::PlannedMerge;
 use paw_supervisor::merge::project_tests::{self, ProjectTests};
+use paw_supervisor::merge::{MergeLock, PlannedMerge};
 use paw_supervisor::pane_request::RequestedRun;
 
 use crate::approval::{self, Consent};
@@ -77,11 +77,13 @@ pub(crate) fn run(args: &MergeArgs, context: &Context) -> Result<ExitCode, PawEr
         }
         context.fetch_remote(session, |_| true);
     }
-    let merge = project_tests::open(only, &repo, session.as_ref())?;
+    let open = || project_tests::open(only, &repo, session.as_ref());
     if args.dry_run {
-        show::forecast(&merge, args.rebase, context)?;
+        show::forecast(&open()?, args.rebase, context)?;
         return Ok(ExitCode::SUCCESS);
     }
+    let lock = MergeLock::take(&repo)?;
+    let merge = open()?;
     let client = context.privileged_client("merge")?;
     let checks = approval::checks(&repo, Consent::of_flag(args.trust), context)?;
     let tests = ProjectTests::new(&repo, checks, Duration::from_secs(args.timeout), &context.dirs);
@@ -90,7 +92,7 @@ pub(crate) fn run(args: &MergeArgs, context: &Context) -> Result<ExitCode, PawEr
     }
     let stop = StopRequest::on_signals()?;
     let on_line = |line: &str| args.requester.show_progress(context.output, line);
-    let report = merge.run_with_tests(args.rebase, &tests, &client, &stop, &on_line)?;
+    let report = merge.run_with_tests(lock, args.rebase, &tests, &client, &stop, &on_line)?;
     show::report(&report, context)?;
     if let Some(session) = &session {
         context.push_main(session);

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use paw_core::BranchName;
 use paw_core::paths::{PawDir, lock_of};
 use paw_host::files::{self, Access, FileError, Lock};
+use paw_host::git::Repo;
 use serde::{Deserialize, Serialize};
 
 use super::MergeError;
@@ -37,18 +38,29 @@ impl MergeRun {
     }
 }
 
-/// The file of the running merge, locked so that only one merge runs in a repository.
+/// Held while a merge is planned and run, so that only one runs in a repository. A forecast does not need it.
 #[derive(Debug)]
-pub(super) struct MergeJournal {
-    path: PathBuf,
+pub struct MergeLock {
     _lock: Lock,
 }
 
-impl MergeJournal {
-    pub(super) fn open(common_dir: &Path) -> Result<Self, MergeError> {
-        let path = PawDir::of(common_dir).merge_journal();
+impl MergeLock {
+    pub fn take(repo: &Repo) -> Result<Self, MergeError> {
+        let path = PawDir::of(&repo.common_dir).merge_journal();
         let lock = Lock::try_take(&lock_of(&path))?.ok_or(MergeError::Busy)?;
-        Ok(Self { path, _lock: lock })
+        Ok(Self { _lock: lock })
+    }
+}
+
+/// The file of the running merge. Only the holder of the lock writes it.
+#[derive(Debug)]
+pub(super) struct MergeJournal {
+    path: PathBuf,
+}
+
+impl MergeJournal {
+    pub(super) fn of(common_dir: &Path) -> Self {
+        Self { path: PawDir::of(common_dir).merge_journal() }
     }
 
     /// The interrupted merge, if there is one.

@@ -11,7 +11,7 @@ use super::outcome::MergeOutcome;
 use super::plan::{self, BranchRelation, MergeAction, MergeCandidate, MergeEntry, MergeStage};
 use super::verifications::Verifications;
 
-/// A planned merge. It holds the repository's merge lock until it is dropped.
+/// A planned merge.
 #[derive(Debug)]
 pub struct PlannedMerge {
     pub(super) repo: Repo,
@@ -27,7 +27,10 @@ pub struct PlannedMerge {
 
 impl PlannedMerge {
     /// Plans a merge of the members' branches into `base`, without changing anything. An interrupted merge is resumed:
-    /// finished branches are kept, and the rest is planned from the current state.
+    /// finished branches are kept, and the rest is planned from the current state. Take the [`MergeLock`] before, unless this is
+    /// a forecast.
+    ///
+    /// [`MergeLock`]: super::MergeLock
     pub fn open(
         repo: &Repo,
         base: &BranchName,
@@ -36,7 +39,7 @@ impl PlannedMerge {
         now: Timestamp,
     ) -> Result<Self, MergeError> {
         let git = repo.git();
-        let journal = MergeJournal::open(&repo.common_dir)?;
+        let journal = MergeJournal::of(&repo.common_dir);
         let main = require_base(&git, base)?;
         let left = journal.load()?.filter(|run| run.base == *base);
         let resumed = left.is_some();

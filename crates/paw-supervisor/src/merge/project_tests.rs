@@ -12,14 +12,14 @@ use paw_host::git::Repo;
 use paw_session::lifecycle::Session;
 
 use super::{
-    CommitTestResult, MergeCallbacks, MergeError, MergeReport, MergeStep, PlannedMerge, TestedCommit,
-    Verifications, choose_members, members_of,
+    CommitTestResult, MergeCallbacks, MergeError, MergeLock, MergeReport, MergeStep, PlannedMerge,
+    TestedCommit, Verifications, choose_members, members_of,
 };
 use crate::gates::record::GateRecords;
 use crate::gates::{self, GateCheckouts, GateChecks, GateProof, GateRunner, StopRequest};
 use crate::proof::{self, BuildOutput, ProofStore};
 
-/// Plans a merge of these branches or agents, or of all in the session.
+/// Plans a merge of these branches or agents, or of all in the session, as [`PlannedMerge::open`] does.
 pub fn open(only: &[String], repo: &Repo, session: Option<&Session>) -> Result<PlannedMerge, PawError> {
     let git = repo.git();
     let base = git.find_default_branch()?.ok_or(MergeError::NoBase(None))?;
@@ -98,6 +98,7 @@ impl PlannedMerge {
     /// gates were killed.
     pub fn run_with_tests(
         self,
+        lock: MergeLock,
         rebase: bool,
         tests: &ProjectTests<'_>,
         client: &BrokerClient,
@@ -119,7 +120,7 @@ impl PlannedMerge {
             sender: client.agent(),
             now: &clock::now,
         };
-        Ok(self.run(rebase, &mut callbacks)?)
+        Ok(self.run(lock, rebase, &mut callbacks)?)
     }
 }
 

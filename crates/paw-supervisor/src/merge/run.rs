@@ -11,7 +11,7 @@ use super::messages::{MarkedMessage, MergeMessages};
 use super::outcome::{CommitTestResult, MergeOutcome, MergeSkip};
 use super::plan::{self, MergeAction, MergeDecision, MergeEntry, MergeStage};
 use super::planned_merge::{PlannedMerge, branch_relation, require_base};
-use super::{MergeError, MergeReport, MergeStep, TestedCommit};
+use super::{MergeError, MergeLock, MergeReport, MergeStep, TestedCommit};
 use crate::gates::{GateCheckout, GateCheckouts, MERGE_REFLOG, MergeTrial};
 
 /// How often to retry a branch because main moved during its test.
@@ -44,6 +44,7 @@ impl PlannedMerge {
     /// Runs the merge. If it is interrupted, main is unchanged or at a tested commit, and the next merge resumes it.
     pub fn run(
         mut self,
+        _lock: MergeLock,
         rebase: bool,
         callbacks: &mut MergeCallbacks<'_>,
     ) -> Result<MergeReport, MergeError> {

@@ -20,7 +20,7 @@ use super::notice::{NoticeTone, NotifyFn, ProgressNotice, describe, judgement, p
 use super::{WorkJudgement, Workers, fix_prompt};
 use crate::gates::{GateChecks, GateError, GateReport, GateRequest};
 use crate::merge::project_tests::{self, ProjectTests};
-use crate::merge::{self, MergeMember, Verifications};
+use crate::merge::{self, MergeLock, MergeMember, Verifications};
 use crate::proof::{self, Reuse};
 use crate::sweep;
 
@@ -286,11 +286,12 @@ impl<'a> UnattendedSession<'a> {
         }
         let names: Vec<_> = able.iter().map(|agent| self.branch_of(agent).to_owned()).collect();
         (self.context.notify)(ProgressNotice::Note(&format!("merging {}", names.join(", "))));
+        let lock = MergeLock::take(repo)?;
         let merge = project_tests::open(&names, repo, Some(session))?;
         let limit = GATE_LIMIT.min(events.remaining());
         let tests = ProjectTests::new(repo, self.context.checks.clone(), limit, self.context.dirs);
         let on_line = |line: &str| (self.context.notify)(ProgressNotice::Progress(line));
-        match merge.run_with_tests(true, &tests, client, events.stop(), &on_line) {
+        match merge.run_with_tests(lock, true, &tests, client, events.stop(), &on_line) {
             Err(_) if events.stop().is_raised() => Ok(None),
             report => report.map(Some),
         }

@@ -1,6 +1,6 @@
 //! The order of a merge, skipped branches, and the messages about them.
 
-use paw_supervisor::merge::{MergeAction, MergeError, MergeOutcome, MergeSkip};
+use paw_supervisor::merge::{MergeAction, MergeError, MergeLock, MergeOutcome, MergeSkip};
 
 use super::world::{World, branch, id, outcome, outcomes};
 
@@ -182,10 +182,20 @@ fn a_forecast_changes_nothing_and_matches_the_merge() {
 #[test]
 fn only_one_merge_runs_at_a_time() {
     let world = World::new(&["a"]);
-    let first = world.open().unwrap();
-    assert!(matches!(world.try_open(&[]), Err(MergeError::Busy)));
+    let first = world.lock();
+    assert!(matches!(MergeLock::take(&world.repo()), Err(MergeError::Busy)));
+    assert!(world.open().unwrap().forecast(false).is_ok(), "a forecast needs no lock");
     drop(first);
-    assert!(world.open().is_ok());
+    world.lock();
+}
+
+#[test]
+fn merge_does_not_wait_for_a_forecast() {
+    let world = World::new(&["a"]);
+    world.commit("a", "a.txt", "x\n");
+    let forecast = world.open().unwrap();
+    assert_eq!(outcomes(&world.merge()), [("feat/a", "merged")]);
+    drop(forecast);
 }
 
 #[test]
@@ -223,6 +233,6 @@ fn merge_accepts_hostile_branch_names() {
         sender: &me,
         now: &now,
     };
-    assert!(merge.run(false, &mut callbacks).unwrap().is_complete());
+    assert!(merge.run(world.lock(), false, &mut callbacks).unwrap().is_complete());
     assert_eq!(world.main(), commit);
 }

@@ -12,8 +12,8 @@ use paw_host::clock;
 use paw_host::git::Repo;
 use paw_supervisor::gates::{GateCheckouts, StopRequest};
 use paw_supervisor::merge::{
-    CommitTestResult, MergeCallbacks, MergeError, MergeMember, MergeOutcome, MergeReport, MergeStep,
-    PlannedMerge, TestedCommit, Verifications,
+    CommitTestResult, MergeCallbacks, MergeError, MergeLock, MergeMember, MergeOutcome, MergeReport,
+    MergeStep, PlannedMerge, TestedCommit, Verifications,
 };
 use paw_testkit::{Sandbox, TestRepo, git, wait_until};
 use serde_json::{Value, json};
@@ -167,14 +167,14 @@ impl World {
     }
 
     /// Child processes of other tests may hold the lock for a moment.
-    pub(crate) fn open_for(&self, members: &[MergeMember]) -> Result<PlannedMerge, MergeError> {
-        wait_until("no other merge is running", || match self.try_open(members) {
+    pub(crate) fn lock(&self) -> MergeLock {
+        wait_until("no other merge is running", || match MergeLock::take(&self.repo()) {
             Err(MergeError::Busy) => None,
-            answer => Some(answer),
+            answer => Some(answer.unwrap()),
         })
     }
 
-    pub(crate) fn try_open(&self, members: &[MergeMember]) -> Result<PlannedMerge, MergeError> {
+    pub(crate) fn open_for(&self, members: &[MergeMember]) -> Result<PlannedMerge, MergeError> {
         let repo = self.repo();
         let verifications = Verifications::load(&repo.common_dir, Some(&session()))?;
         PlannedMerge::open(&repo, &branch("main"), members, verifications, clock::now())
@@ -212,7 +212,8 @@ impl World {
             sender: &me,
             now: &clock::now,
         };
-        self.open()?.run(self.rebase, &mut callbacks)
+        let lock = self.lock();
+        self.open()?.run(lock, self.rebase, &mut callbacks)
     }
 
     /// Asserts that the merge left no files behind.
