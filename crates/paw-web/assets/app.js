@@ -1,6 +1,6 @@
 // The frame of the page: login, navigation, and one view at a time.
 
-import { html, render, useEffect, useErrorBoundary, useReducer, useState } from "./vendor/preact.js";
+import { html, render, useEffect, useErrorBoundary, useReducer, useRef, useState } from "./vendor/preact.js";
 import { forgetLogin, logIn, post } from "./api.js";
 import { AgentPage } from "./agent.js";
 import { Conflicts } from "./conflicts.js";
@@ -48,9 +48,18 @@ function useSession() {
 function LoginPage() {
   const [code, setCode] = useState("");
   const [problem, setProblem] = useState(state.problem);
+  const field = useRef(null);
+  useEffect(() => field.current.focus(), []);
   const submit = async (event) => {
     event.preventDefault();
-    await enter(code).catch((error) => setProblem(error.message));
+    try {
+      await enter(code);
+    } catch (error) {
+      // Typing replaces what was wrong.
+      field.current?.focus();
+      field.current?.select();
+      setProblem(error.message);
+    }
   };
   return html`<main class="login">
     <h1>git paw</h1>
@@ -58,7 +67,7 @@ function LoginPage() {
     <form onSubmit=${submit}>
       <label for="code">Code</label>
       <input id="code" name="code" autocomplete="one-time-code" autocapitalize="characters" spellcheck="false" required
-        aria-describedby="problem" value=${code} onInput=${(event) => setCode(event.target.value)} />
+        ref=${field} aria-describedby="problem" value=${code} onInput=${(event) => setCode(event.target.value)} />
       <button class="primary">Log in</button>
     </form>
     <p id="problem" class="problem" role="alert">${problem}</p>

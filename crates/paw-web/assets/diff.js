@@ -1,6 +1,6 @@
 // The work of an agent, file by file; a click on a line comments on it.
 
-import { html, useEffect, useState } from "./vendor/preact.js";
+import { html, useEffect, useRef, useState } from "./vendor/preact.js";
 import { agentPath, get, post } from "./api.js";
 import { plural, shortCommit } from "./format.js";
 import { mayAct } from "./store.js";
@@ -33,6 +33,8 @@ function CommentForm({ agent, path, line, onDone }) {
   const [text, setText] = useState("");
   const [problem, setProblem] = useState("");
   const number = line.right ?? line.left;
+  const area = useRef(null);
+  useEffect(() => area.current.focus(), []);
   const submit = async (event) => {
     event.preventDefault();
     try {
@@ -44,7 +46,7 @@ function CommentForm({ agent, path, line, onDone }) {
   };
   return html`<form class="comment" onSubmit=${submit}>
     <label for="comment">Comment for ${agent} on line ${number}</label>
-    <textarea id="comment" rows="2" required value=${text} ref=${(area) => area?.focus()} onInput=${(event) => setText(event.target.value)}></textarea>
+    <textarea id="comment" rows="2" required value=${text} ref=${area} onInput=${(event) => setText(event.target.value)}></textarea>
     <div class="buttons"><button class="primary" disabled=${!mayAct()}>Send</button><button type="button" onClick=${() => onDone(false)}>Cancel</button></div>
     <p class="problem" role="alert">${problem}</p>
   </form>`;

@@ -39,7 +39,9 @@ function Need({ need }) {
     : need.kind === "answer" && question ? html`<${AnswerForm} question=${question} key=${question.seq} />`
     : html`<p class="asked">${need.text}</p><div class="buttons"><a class="button" href=${agentLink(need.agent_id, "terminal")}>Open its terminal</a></div>`;
   return html`<li class=${`card need ${need.kind}`}>
-    <h3><a class="branch" href=${agentLink(need.agent_id)}>${nameOf(need.agent_id)}</a> ${needWords(need.kind)}
+    <h3>${state.agents[need.agent_id]
+      ? html`<a class="branch" href=${agentLink(need.agent_id)}>${nameOf(need.agent_id)}</a>`
+      : html`<span class="branch">${need.agent_id}</span>`} ${needWords(need.kind)}
       ${need.since ? html`<small>${age(need.since)}</small>` : null}</h3>
     ${body}
   </li>`;

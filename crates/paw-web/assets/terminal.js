@@ -7,6 +7,9 @@ import { mayAct, now, state } from "./store.js";
 // Keys that a phone does not have.
 const KEYS = [["Esc", "\x1b"], ["Tab", "\t"], ["↑", "\x1b[A", "Up"], ["↓", "\x1b[B", "Down"], ["Enter", "\r"], ["Ctrl+C", "\x03"]];
 
+// Until a lost connection is opened again, in milliseconds.
+const [RETRY, LONGEST_RETRY] = [500, 8000];
+
 let library = null;
 
 // The terminal adds a style element, which needs the nonce of this page.
@@ -38,19 +41,20 @@ function fit(frame) {
   frame.style.height = `${screen.offsetHeight * scale + 14}px`;
 }
 
-// Shows the pane of an agent in `frame` until it is closed.
+// Shows the pane of an agent in `frame` until it is closed. A lost connection is opened again.
 class Connection {
   constructor(agent, frame, onProblem) {
+    this.agent = agent;
     this.frame = frame;
     this.onProblem = onProblem;
     this.closed = false;
     this.mayType = false;
     this.onResize = () => fit(frame);
-    this.open(agent).catch((error) => this.closed || onProblem(error.message));
+    this.open().catch((error) => this.closed || onProblem(error.message));
   }
 
-  async open(agent) {
-    const [{ Terminal }, { ticket }] = await Promise.all([loadLibrary(), post(agentPath(agent, "ticket"))]);
+  async open() {
+    const { Terminal } = await loadLibrary();
     if (this.closed) return;
     this.terminal = new Terminal({ cursorBlink: false, fontSize: 14, scrollback: 2000, theme: { background: "#0b0e0f" } });
     this.terminal.open(this.frame.firstElementChild);
@@ -62,19 +66,44 @@ class Connection {
       return !leaves;
     });
     this.setMayType(this.mayType);
-    const scheme = location.protocol === "https:" ? "wss" : "ws";
-    const query = new URLSearchParams({ agent, ticket });
-    this.socket = new WebSocket(`${scheme}://${location.host}/api/terminal?${query}`);
-    this.socket.binaryType = "arraybuffer";
-    this.socket.onmessage = ({ data }) => this.receive(data);
-    this.socket.onclose = () => this.closed || this.onProblem("The connection to the terminal was closed.");
     addEventListener("resize", this.onResize);
+    await this.connect(RETRY);
+  }
+
+  async connect(wait) {
+    let socket = null;
+    try {
+      const { ticket } = await post(agentPath(this.agent, "ticket"));
+      if (this.closed) return;
+      const scheme = location.protocol === "https:" ? "wss" : "ws";
+      const query = new URLSearchParams({ agent: this.agent, ticket });
+      socket = new WebSocket(`${scheme}://${location.host}/api/terminal?${query}`);
+    } catch (error) {
+      return this.retry(error.message, wait);
+    }
+    this.socket = socket;
+    socket.binaryType = "arraybuffer";
+    socket.onopen = () => {
+      wait = RETRY;
+      this.onProblem("");
+    };
+    socket.onmessage = ({ data }) => this.receive(data);
+    socket.onclose = () => this.retry("The connection to the terminal was closed.", wait);
+  }
+
+  retry(problem, wait) {
+    if (this.closed || this.ended) return;
+    this.onProblem(`${problem} Connecting again…`);
+    this.timer = setTimeout(() => this.connect(Math.min(2 * wait, LONGEST_RETRY)), wait);
   }
 
   receive(data) {
     if (typeof data !== "string") return this.terminal.write(new Uint8Array(data));
     const told = JSON.parse(data);
-    if (told.closed) return this.onProblem(told.closed);
+    if (told.closed) {
+      this.ended = true;
+      return this.onProblem(told.closed);
+    }
     this.terminal.resize(told.columns, told.rows);
     requestAnimationFrame(this.onResize);
   }
@@ -94,6 +123,7 @@ class Connection {
 
   close() {
     this.closed = true;
+    clearTimeout(this.timer);
     removeEventListener("resize", this.onResize);
     this.socket?.close();
     this.terminal?.dispose();

@@ -1,14 +1,16 @@
 // The session as a picture: one lane per agent, its states as bars, what happened as marks.
 
-import { html, useEffect, useState } from "./vendor/preact.js";
+import { html, useEffect, useMemo, useState } from "./vendor/preact.js";
 import { get } from "./api.js";
 import { clock } from "./format.js";
 import { now, state } from "./store.js";
 
 const [LANE, LEFT, WIDTH] = [34, 170, 960];
-const MARKS = { commit: "●", verified: "✔", question: "?", answer: "!", blocked: "■", feedback: "✉", main: "▲" };
+// Reading and drawing every lane is work, so it follows a busy session at this pace.
+const PACE = 3000;
+const MARKS = { commit: "●", verified: "✔", question: "?", answer: "!", blocked: "■", conflict: "✕", feedback: "✉", main: "▲" };
 const BARS = { works: "working", waits: "needs a person", failed: "exited or rate-limited", rests: "idle" };
-const NAMES = { commit: "commit", verified: "verified", question: "question", answer: "answer", blocked: "blocked", feedback: "feedback", main: "main moved" };
+const NAMES = { commit: "commit", verified: "verified", question: "question", answer: "answer", blocked: "blocked", conflict: "conflict", feedback: "feedback", main: "main moved" };
 
 const CLASSES = { starting: "works", working: "works", waiting_approval: "waits", waiting_input: "waits", exited: "failed", rate_limited: "failed" };
 const classOf = (word) => CLASSES[word] ?? "rests";
@@ -32,16 +34,27 @@ function Lane({ id, marks, place, x, end }) {
 export function Timeline() {
   const [lanes, setLanes] = useState(null);
   const [problem, setProblem] = useState("");
-  const newest = Math.floor((state.messages.at(-1)?.seq ?? 0) / 20);
   useEffect(() => {
     const stop = new AbortController();
-    get("/api/timeline", stop.signal)
-      .then((answer) => setLanes(answer.lanes))
-      .catch((error) => error.name === "AbortError" || setProblem(error.message));
-    return () => stop.abort();
-  }, [newest]);
+    let read = -1;
+    const load = () => {
+      const newest = state.messages.at(-1)?.seq ?? 0;
+      if (newest === read || document.hidden) return;
+      read = newest;
+      get("/api/timeline", stop.signal)
+        .then((answer) => (setLanes(answer.lanes), setProblem("")))
+        .catch((error) => error.name === "AbortError" || setProblem(error.message));
+    };
+    load();
+    const timer = setInterval(load, PACE);
+    return () => (stop.abort(), clearInterval(timer));
+  }, []);
+  const picture = useMemo(() => lanes && draw(lanes), [lanes, Math.floor(now() / PACE)]);
   if (problem) return html`<h2>Timeline</h2><p class="problem" role="alert">${problem}</p>`;
-  if (!lanes) return html`<h2>Timeline</h2><p role="status">Loading…</p>`;
+  return picture ?? html`<h2>Timeline</h2><p role="status">Loading…</p>`;
+}
+
+function draw(lanes) {
   const ids = [...state.order.filter((id) => lanes[id]), ...Object.keys(lanes).filter((id) => !state.order.includes(id))];
   const times = Object.values(lanes).flat().map((mark) => Date.parse(mark.at));
   if (!times.length) return html`<h2>Timeline</h2><p class="empty">Nothing has happened yet.</p>`;

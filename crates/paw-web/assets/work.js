@@ -1,6 +1,6 @@
 // Gates and merge: what is proven, what would be merged, and what runs now.
 
-import { html, useEffect, useState } from "./vendor/preact.js";
+import { html, useEffect, useRef, useState } from "./vendor/preact.js";
 import { agentPath, get, post } from "./api.js";
 import { age, plural } from "./format.js";
 import { StateBadge, Verification, agentLink } from "./overview.js";
@@ -19,12 +19,24 @@ const isRunning = (kind, subject) => state.jobs.some((job) => job.success === nu
 const MOVES = { up_to_date: "nothing to merge", fast_forwarded: "can be merged, if its gates pass", rebased: "can be rebased and merged, if its gates pass" };
 const planWords = (entry) => (entry ? (MOVES[entry.move] ?? `${entry.move.replaceAll("_", " ")}: ${entry.detail}`) : "");
 
+// Asks before main moves. It takes the focus, so that it is seen and read wherever it was asked for.
+function ConfirmMerge({ branches, ready, onAnswer }) {
+  const [rebase, setRebase] = useState(false);
+  const card = useRef(null);
+  useEffect(() => card.current.focus(), []);
+  return html`<div class="card need" ref=${card} tabindex="-1" role="group" aria-labelledby="sure">
+    <p id="sure">${branches.length ? html`Merge <span class="branch">${branches.join(", ")}</span>?` : `Merge ${plural(ready, "verified branch", "verified branches")}?`}
+      Every gate runs on each branch before main moves.</p>
+    <p><label class="check"><input type="checkbox" checked=${rebase} onChange=${(event) => setRebase(event.target.checked)} /> Rebase diverged branches first</label></p>
+    <div class="buttons"><button class="primary" onClick=${() => onAnswer({ only: branches, rebase })}>Merge now</button>
+    <button onClick=${() => onAnswer(null)}>Cancel</button></div></div>`;
+}
+
 export function Work() {
   const [plan, setPlan] = useState(null);
   const [problem, setProblem] = useState("");
   // The branches to merge after a confirmation; all verified ones if empty.
   const [sure, setSure] = useState(null);
-  const [rebase, setRebase] = useState(false);
   const tips = state.order.map((id) => state.agents[id]?.tip?.commit).join();
   const running = state.jobs.filter((job) => job.success === null).length;
   useEffect(() => {
@@ -35,10 +47,6 @@ export function Work() {
   const act = (path, body) => post(path, body).then(() => setProblem("")).catch((error) => setProblem(error.message));
   const agents = state.order.map((id) => state.agents[id]).filter((agent) => agent?.branch);
   const plans = new Map((plan?.branches ?? []).map((entry) => [entry.branch, entry]));
-  const merge = (only) => {
-    setSure(null);
-    act("/api/merge", { only, rebase });
-  };
   const ready = (plan?.branches ?? []).filter((entry) => ["fast_forwarded", "rebased"].includes(entry.move) && entry.verified);
   return html`
     <section aria-labelledby="branches">
@@ -48,18 +56,14 @@ export function Work() {
         <a class="who branch" href=${agentLink(agent.agent_id, "diff")}>${agent.branch}</a>
         <${StateBadge} agent=${agent} />
         <span class="facts"><${Verification} agent=${agent} />
-          <button disabled=${!mayAct() || isRunning("verify", agent.branch)} onClick=${() => act(agentPath(agent.agent_id, "verify"))}>Verify</button>
-          <button disabled=${!mayAct()} onClick=${() => setSure([agent.branch])}>Merge…</button></span>
+          <button aria-label=${`Verify ${agent.branch}`} disabled=${!mayAct() || isRunning("verify", agent.branch)} onClick=${() => act(agentPath(agent.agent_id, "verify"))}>Verify</button>
+          <button aria-label=${`Merge ${agent.branch}…`} disabled=${!mayAct()} onClick=${() => setSure([agent.branch])}>Merge…</button></span>
         <span class="last">${planWords(plans.get(agent.branch))}</span></li>`)}</ul>
     </section>
     <section aria-labelledby="merge">
       <h2 id="merge">Merge into main</h2>
       ${sure
-        ? html`<div class="card need"><p>${sure.length ? html`Merge <span class="branch">${sure.join(", ")}</span>?` : `Merge ${plural(ready.length, "verified branch", "verified branches")}?`}
-            Every gate runs on each branch before main moves.</p>
-            <p><label class="check"><input type="checkbox" checked=${rebase} onChange=${(event) => setRebase(event.target.checked)} /> Rebase diverged branches first</label></p>
-            <div class="buttons"><button class="primary" onClick=${() => merge(sure)}>Merge now</button>
-            <button onClick=${() => setSure(null)}>Cancel</button></div></div>`
+        ? html`<${ConfirmMerge} key=${sure.join()} branches=${sure} ready=${ready.length} onAnswer=${(answer) => (setSure(null), answer && act("/api/merge", answer))} />`
         : html`<p><button disabled=${!mayAct() || !ready.length} onClick=${() => setSure([])}>Merge all verified…</button>
             <span class="soft"> ${ready.length ? plural(ready.length, "branch is", "branches are") + " ready" : "No branch is verified and ahead of main."}</span></p>`}
     </section>

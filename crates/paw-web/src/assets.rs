@@ -90,6 +90,17 @@ mod tests {
     }
 
     #[test]
+    fn first_view_asks_for_every_module_at_once() {
+        let is_module = |asset: &&Asset| {
+            asset.content_type.starts_with("text/javascript") && !asset.path.contains("xterm")
+        };
+        for asset in ASSETS.iter().filter(is_module) {
+            let named = format!("=\"{}\"", asset.path);
+            assert!(PAGE.contains(&named), "{}", asset.path);
+        }
+    }
+
+    #[test]
     fn unchanged_file_is_not_sent_again() {
         let first = find("/app.js", &HeaderMap::new()).unwrap();
         let mut headers = HeaderMap::new();

@@ -11,7 +11,7 @@ use tokio::sync::{Notify, broadcast};
 
 /// Changes that a page may miss before it gets everything again.
 const BACKLOG: usize = 64;
-/// Messages in the first document.
+/// Messages in the first document, and at most in a change: a page shows no more, and searches for older ones.
 const RECENT: usize = 200;
 
 /// The state of the session for pages.
@@ -158,7 +158,7 @@ impl FeedState {
             self.agents.extend(changed.clone());
             change.insert("agents".to_owned(), Value::Object(changed));
         }
-        let news = self.view.messages.iter().filter(|message| message.seq > self.last_message);
+        let news = self.recent().filter(|message| message.seq > self.last_message);
         let news: Vec<&MessageView> = news.collect();
         if !news.is_empty() {
             change.insert("messages".to_owned(), json!(news));
@@ -177,13 +177,16 @@ impl FeedState {
         let agents: Vec<(String, Value)> = self.view.listed().map(Self::agent).collect();
         all.insert("order".to_owned(), agents.iter().map(|(id, _)| id.as_str()).collect());
         all.insert("agents".to_owned(), Value::Object(agents.into_iter().collect()));
-        let skipped = self.view.messages.len().saturating_sub(RECENT);
-        let recent: Vec<&MessageView> = self.view.messages.iter().skip(skipped).collect();
-        all.insert("messages".to_owned(), json!(recent));
+        all.insert("messages".to_owned(), json!(self.recent().collect::<Vec<_>>()));
         all.insert("whole".to_owned(), Value::Bool(true));
         all.insert("version".to_owned(), Value::from(env!("CARGO_PKG_VERSION")));
         all.insert("now".to_owned(), json!(now));
         all
+    }
+
+    fn recent(&self) -> impl Iterator<Item = &MessageView> {
+        let skipped = self.view.messages.len().saturating_sub(RECENT);
+        self.view.messages.iter().skip(skipped)
     }
 
     fn parts(&self) -> impl Iterator<Item = (&'static str, Value)> + use<'_> {
@@ -222,54 +225,4 @@ fn line(document: Map<String, Value>) -> Arc<str> {
 }
 
 #[cfg(test)]
-mod tests {
-    use paw_broker::{Message, SessionId, StoredMessage};
-
-    use super::*;
-
-    fn stored(seq: u64, message: Value) -> ViewEvent {
-        let message = Message::from_json(message).unwrap();
-        let (at, sender) = (Timestamp::UNIX_EPOCH, message.subject().clone());
-        ViewEvent::Message(Arc::new(StoredMessage { seq, at, session: SessionId::new("s"), sender, message }))
-    }
-
-    fn status(seq: u64, agent: &str, text: &str) -> ViewEvent {
-        let payload = json!({"status": "working", "message": text});
-        stored(seq, json!({"type": "agent.status", "agent_id": agent, "payload": payload}))
-    }
-
-    async fn next(reader: &mut FeedReader, feed: &Feed) -> Value {
-        serde_json::from_str(&reader.next(feed, || Timestamp::UNIX_EPOCH).await.unwrap()).unwrap()
-    }
-
-    #[tokio::test]
-    async fn page_gets_everything_and_then_only_what_changed() {
-        let feed = Feed::new(SessionView::new(100));
-        feed.apply([status(1, "a", "one"), status(2, "b", "two")]);
-        let mut reader = feed.subscribe(Timestamp::UNIX_EPOCH);
-        let first = next(&mut reader, &feed).await;
-        assert_eq!(first["order"], json!(["a", "b"]));
-        assert_eq!(first["messages"].as_array().map(Vec::len), Some(2));
-        feed.apply([status(3, "b", "three")]);
-        feed.flush(Timestamp::UNIX_EPOCH);
-        let change = next(&mut reader, &feed).await;
-        let changed: Vec<&String> = change["agents"].as_object().unwrap().keys().collect();
-        assert_eq!(changed, ["b"]);
-        assert_eq!(change["messages"][0]["seq"], 3);
-        assert!(change.get("questions").is_none() && change.get("order").is_none(), "{change}");
-    }
-
-    #[tokio::test]
-    async fn slow_page_gets_everything_again() {
-        let feed = Feed::new(SessionView::new(1000));
-        let mut reader = feed.subscribe(Timestamp::UNIX_EPOCH);
-        assert_eq!(next(&mut reader, &feed).await["whole"], true);
-        for seq in 1..200 {
-            feed.apply([status(seq, "a", &seq.to_string())]);
-            feed.flush(Timestamp::UNIX_EPOCH);
-        }
-        let again = next(&mut reader, &feed).await;
-        assert_eq!(again["whole"], true);
-        assert_eq!(again["agents"]["a"]["last_message"], "199");
-    }
-}
+mod tests;

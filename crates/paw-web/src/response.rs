@@ -1,20 +1,38 @@
 //! Responses: their security headers, and errors as JSON.
 
 use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
-use http_body_util::channel::Channel;
 use http_body_util::{Either, Full};
 use hyper::StatusCode;
-use hyper::body::Bytes;
+use hyper::body::{Body as HttpBody, Bytes, Frame};
 use hyper::header::{self, HeaderName, HeaderValue};
 use paw_core::{ErrorCode, PawError};
 use serde::Serialize;
 use serde_json::json;
+use tokio::sync::mpsc;
 
 use crate::login::LoginError;
 
-pub(crate) type Body = Either<Full<Bytes>, Channel<Bytes, Infallible>>;
+pub(crate) type Body = Either<Full<Bytes>, Lines>;
 pub(crate) type Response = hyper::Response<Body>;
+
+/// Lines that are sent as they happen. Their sender learns when the browser has closed the connection.
+#[derive(Debug)]
+pub(crate) struct Lines(mpsc::Receiver<Bytes>);
+
+impl HttpBody for Lines {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0.poll_recv(context).map(|line| line.map(|line| Ok(Frame::data(line))))
+    }
+}
 
 /// Nothing from elsewhere, no inline script, no frame around the page. The terminal writes colours into `style` attributes and
 /// one `<style>` element, which carries the nonce.
@@ -115,12 +133,13 @@ pub(crate) fn empty(status: StatusCode) -> Response {
     response
 }
 
-/// Lines that are sent as they happen.
-pub(crate) fn stream(body: Channel<Bytes, Infallible>) -> Response {
-    let mut response = Response::new(Either::Right(body));
-    let lines = HeaderValue::from_static("application/x-ndjson");
-    response.headers_mut().insert(header::CONTENT_TYPE, lines);
-    response
+/// An answer that lasts, and the sender of its lines.
+pub(crate) fn stream() -> (mpsc::Sender<Bytes>, Response) {
+    let (sender, lines) = mpsc::channel(1);
+    let mut response = Response::new(Either::Right(Lines(lines)));
+    let content_type = HeaderValue::from_static("application/x-ndjson");
+    response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+    (sender, response)
 }
 
 /// Adds the headers that every response has.

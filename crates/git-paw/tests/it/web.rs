@@ -2,7 +2,11 @@
 
 mod access;
 mod actions;
+mod api;
+mod browser;
 mod client;
+mod encrypted;
+mod page;
 mod terminal;
 
 use std::path::PathBuf;
@@ -17,7 +21,7 @@ use serde_json::Value;
 use crate::paw::{PROGRAM, document, paw};
 use client::Client;
 
-/// A session with an agent on `feat/x` that looks like claude, and a page.
+/// A session with an agent on `feat/x` that looks like claude, others that do not, and a page.
 struct WebWorld {
     sandbox: Sandbox,
     repo: TestRepo,
@@ -26,14 +30,24 @@ struct WebWorld {
 
 impl WebWorld {
     fn started(config: &str) -> Self {
+        Self::with_branches(config, &["feat/x", "feat/y=second"])
+    }
+
+    fn with_branches(config: &str, branches: &[&str]) -> Self {
         let sandbox = Sandbox::new();
         // A login shell would read this machine's profile and change PATH.
         sandbox.write("home/.tmux.conf", "set -g default-command sh\n");
         let agent = sandbox.install_agent("claude", AgentLook::Claude, "");
-        let text = format!("[broker]\nenabled = true\nport = 0\n[web]\nport = 0\n{config}");
+        // Its prompts are not mixed with those of the first.
+        let second = sandbox.install_agent("second", AgentLook::Plain, "").program;
+        let text = format!(
+            "[clis.second]\ncommand = \"{}\"\n[broker]\nenabled = true\nport = 0\n[web]\nport = 0\n{config}",
+            second.display()
+        );
         sandbox.write("home/.config/git-paw/config.toml", &text);
         let world = Self { repo: sandbox.repo("app"), sandbox, agent };
-        let ran = world.paw(&["start", "--no-supervisor", "--cli", "claude", "--branches", "feat/x,feat/y"]);
+        let branches = branches.join(",");
+        let ran = world.paw(&["start", "--no-supervisor", "--cli", "claude", "--branches", &branches]);
         assert_eq!(ran.code, 0, "{ran}");
         world
     }
@@ -80,27 +94,37 @@ impl WebWorld {
         self.sandbox.root().join(format!("app-{}", branch.replace('/', "-")))
     }
 
-    /// Runs `git paw say` as the agent on `feat/x`.
-    fn say_as_agent(&self, args: &[&str]) {
+    /// Runs git paw as the agent on `feat/x`. Returns what it prints.
+    fn run_as_agent(&self, args: &[&str]) -> String {
         let dir = PawDir::of(&self.repo.root.join(".git"));
         let log = log::open(&dir.log()).unwrap();
         let session = log.current_session().unwrap().unwrap();
         let id = AgentId::new("feat-x").unwrap();
         let token = Keyring::new(&log, dir.path()).mint(&session, &id).unwrap();
         let mut command = self.sandbox.command(PROGRAM);
-        command.current_dir(self.worktree("feat/x")).arg("say").args(args);
+        command.current_dir(self.worktree("feat/x")).args(args);
         command.env("GIT_PAW_AGENT_ID", id.as_str()).env("GIT_PAW_BROKER_TOKEN", token.reveal());
         let ran = command.output().unwrap();
         assert!(ran.status.success(), "{ran:?}");
+        String::from_utf8_lossy(&ran.stdout).into_owned()
     }
 
-    /// Kills the session's process. The next command restarts it.
+    fn say_as_agent(&self, args: &[&str]) {
+        self.run_as_agent(&[&["say"], args].concat());
+    }
+
+    /// Kills the session's process. The dashboard or the next command restarts it.
     fn kill_process(&self) {
-        let running = self.sandbox.session_processes();
-        let [pid] = running[..] else { panic!("{running:?}") };
+        // One that found another running ends by itself.
+        let pid = wait_until("one process is running", || match self.sandbox.session_processes()[..] {
+            [pid] => Some(pid),
+            _ => None,
+        });
         let killed = self.sandbox.command("kill").args(["-9", &pid.to_string()]).status().unwrap();
         assert!(killed.success());
-        wait_until("the process is gone", || self.sandbox.session_processes().is_empty().then_some(()));
+        wait_until("the process is gone", || {
+            (!self.sandbox.session_processes().contains(&pid)).then_some(())
+        });
     }
 
     fn shows(&self, pane: &str, text: &str) -> bool {

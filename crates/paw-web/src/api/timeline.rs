@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hyper::http::request::Parts;
+use paw_broker::conflict::{ConflictLevel, ConflictReport};
 use paw_broker::log::PageLimit;
 use paw_broker::{Message, StoredMessage};
 use paw_core::{PawError, text};
@@ -48,6 +49,10 @@ pub(crate) async fn load(app: &Arc<App>, head: &Parts) -> Result<Response, WebRe
     Ok(json(&json!({"lanes": lanes})))
 }
 
+fn is_warning(message: &Message) -> bool {
+    ConflictReport::find(message).is_some_and(|facts| facts.level != ConflictLevel::Cleared)
+}
+
 /// What a message shows in the picture.
 fn mark(stored: &StoredMessage) -> Option<Value> {
     let (what, state) = match &stored.message {
@@ -58,6 +63,7 @@ fn mark(stored: &StoredMessage) -> Option<Value> {
         Message::Question(_) => ("question", None),
         Message::Answer(_) => ("answer", None),
         Message::Blocked(_) => ("blocked", None),
+        Message::Feedback(_) if is_warning(&stored.message) => ("conflict", None),
         Message::Feedback(_) => ("feedback", None),
         Message::AdvancedMain(_) => ("main", None),
         Message::Intent(_) | Message::Learning(_) | Message::VerifyNow(_) => return None,

@@ -88,6 +88,11 @@ fn view_scope_only_looks_and_revoke_ends_every_login() {
     let actor = world.log_in(&[]);
     assert_eq!(viewer.state()["whole"], true);
     assert_eq!(viewer.get("agents/feat-x/diff").status, 200);
+    // A page that was closed leaves its place to others at once.
+    for round in 0..100 {
+        let state = viewer.state();
+        assert_eq!(state["whole"], true, "{round}: {state}");
+    }
     for (path, body) in [
         ("agents/feat-x/approve", json!({"text": "x"})),
         ("agents/feat-x/deny", json!({"text": "x"})),
