@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 from checks import check, expect
 from lab import AGENT, BRANCH
@@ -75,6 +76,8 @@ def autopilot(lab):
     lab.model.learn(r"RED \(write failing tests\)", write("test_double.py", TEST), say("written"))
     lab.model.learn(r"GREEN \(write the code", write("double.py", CODE), say("written"))
     project = make_project(lab)
+    config = lab.home / ".config/git-paw/config.toml"
+    config.write_text(re.sub("test_command = .*", 'test_command = "python3 -m unittest"', config.read_text()))
     words = ("--executor", lab.cli.name, "--no-confirm", "--no-push", "--no-pr", "--json")
     ran = lab.run("git", "paw", "autopilot", "1", *words, cwd=project, limit=1200)
     (lab.root / "autopilot.txt").write_text(ran.stdout + ran.stderr)

@@ -49,7 +49,7 @@ def deny(lab):
     lab.wait("it continues with something else", lambda: "job-afterwards is done" in lab.screen())
     lab.wait_for_state("idle")
     expect((lab.worktree / "build").is_dir(), "it was run all the same")
-    expect(len(lab.for_supervisor("rm -rf build")) == 1, "the supervisor was asked again")
+    expect(not lab.for_supervisor("rm -rf build"), "the question is still open, or was asked again")
 
 
 @check("approved by a person")

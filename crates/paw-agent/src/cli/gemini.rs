@@ -138,6 +138,7 @@ impl Reader {
 }
 
 const ONCE: ApprovalKeys = &["1"];
+const SHELL: SubjectRule = SubjectRule::Boxed { title: "? Shell ", warning: "⚠  ⚠" };
 
 const fn prompt(
     kind: ApprovalKind,
@@ -168,12 +169,9 @@ const SCREEN: ScreenRules = ScreenRules {
     ],
     deny: &["Escape"],
     prompts: &[
-        prompt(
-            ApprovalKind::Command,
-            "Allow execution of [Shell]?",
-            3,
-            SubjectRule::Boxed { title: "? Shell " },
-        ),
+        prompt(ApprovalKind::Command, "Allow execution of [Shell]?", 3, SHELL),
+        // Words that came from the output of a program are not offered to be allowed for good.
+        prompt(ApprovalKind::Command, "Allow execution of [Shell]?", 2, SHELL),
         prompt(
             ApprovalKind::Edit,
             "Apply this change?",

@@ -134,8 +134,8 @@ pub enum SubjectRule {
     Marked { mark: &'static str, witness: &'static [&'static str], between: &'static [&'static str] },
     /// A file name in the only row of the details that starts with this text.
     FileMarked(&'static str),
-    /// Alone in a box inside the prompt's box, and in the title above it.
-    Boxed { title: &'static str },
+    /// Alone in a box inside the prompt's box, and in the title above it. A warning with this beginning may follow.
+    Boxed { title: &'static str, warning: &'static str },
     /// A file name in the title above the box: what is before it, and what ends it.
     FileInTitle(&'static [(&'static str, &'static str)]),
     /// In the row above the question, in reverse video, with only a blank row up to a row that starts with `after`.

@@ -25,7 +25,7 @@ pub(super) fn read(place: &Place<'_>, prompt: &PromptRule) -> ApprovalSubject {
         SubjectRule::FileBelow { title } => file_below(place, title),
         SubjectRule::Marked { mark, witness, between } => marked(place, mark, witness, between),
         SubjectRule::FileMarked(mark) => only_marked(place, mark).and_then(|(_, name)| file(name)),
-        SubjectRule::Boxed { title } => boxed(place, title),
+        SubjectRule::Boxed { title, warning } => boxed(place, title, warning),
         SubjectRule::FileInTitle(titles) => file_in_title(place, titles),
         SubjectRule::Reversed { after } => reversed(place, after),
         SubjectRule::FileAbove => file_above(place),
@@ -135,9 +135,19 @@ fn top_of_prompt(place: &Place<'_>) -> usize {
     (0..place.question).rev().find(|row| place.inside(*row).is_none()).map_or(0, |outside| outside + 1)
 }
 
-/// The rows of the inner box above the question, and its title. The outer box has to start directly above.
-fn open_box<'a>(place: &Place<'a>) -> Result<(&'a str, Vec<&'a str>), &'static str> {
-    let bottom = place.question.checked_sub(1).ok_or(OFF_SCREEN)?;
+/// The row below the inner box: the question, or the blank row above a warning of indented rows.
+fn end_of_box(place: &Place<'_>, warning: &str) -> usize {
+    let is_text =
+        |row: &usize| place.inside(*row).is_some_and(|text| text.is_empty() || text.starts_with("   "));
+    let above = (0..place.question).rev().find(|row| !is_text(row));
+    let warned = above.filter(|row| place.inside(*row).is_some_and(|text| text.starts_with(warning)));
+    let blank = warned.and_then(|row| row.checked_sub(1));
+    blank.filter(|row| place.inside(*row) == Some("")).unwrap_or(place.question)
+}
+
+/// The rows of the inner box above row `end`, and its title. The outer box has to start directly above.
+fn open_box<'a>(place: &Place<'a>, end: usize) -> Result<(&'a str, Vec<&'a str>), &'static str> {
+    let bottom = end.checked_sub(1).ok_or(OFF_SCREEN)?;
     if !place.inside(bottom).is_some_and(|text| text.starts_with("╰─")) {
         return Err(NOT_SHOWN);
     }
@@ -153,15 +163,15 @@ fn open_box<'a>(place: &Place<'a>) -> Result<(&'a str, Vec<&'a str>), &'static s
     Ok((title, (top + 1..bottom).filter_map(content).collect()))
 }
 
-fn boxed(place: &Place<'_>, title: &str) -> Read {
-    let (shown, rows) = open_box(place)?;
+fn boxed(place: &Place<'_>, title: &str, warning: &str) -> Read {
+    let (shown, rows) = open_box(place, end_of_box(place, warning))?;
     let [text] = rows.as_slice() else { return Err(SEVERAL_ROWS) };
     let named = shown.strip_prefix(title).map(str::trim).ok_or(NOT_SHOWN)?;
     if named == *text { command(text) } else { Err(NO_WITNESS) }
 }
 
 fn file_in_title(place: &Place<'_>, titles: &[(&str, &str)]) -> Read {
-    let (shown, _) = open_box(place)?;
+    let (shown, _) = open_box(place, place.question)?;
     let name = titles.iter().find_map(|(title, end)| {
         let rest = shown.strip_prefix(title)?;
         if end.is_empty() { Some(rest) } else { rest.split_once(end).map(|(name, _)| name) }

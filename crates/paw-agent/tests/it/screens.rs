@@ -13,7 +13,7 @@ use paw_agent::state::AgentActivity;
 /// A recorded screen: its file name without extension, the CLI, the state, and the command it shows.
 type Recorded = (&'static str, &'static str, &'static str, Option<&'static str>);
 
-const RECORDED: [Recorded; 59] = [
+const RECORDED: [Recorded; 60] = [
     ("aider-idle", "aider", "idle", None),
     ("aider-perm-create-file", "aider", "waiting_approval", None),
     ("aider-perm-shell", "aider", "waiting_approval", Some("cargo test")),
@@ -63,6 +63,7 @@ const RECORDED: [Recorded; 59] = [
     ("gemini-idle", "gemini", "idle", None),
     ("gemini-perm-exec", "gemini", "waiting_approval", Some("cargo test")),
     ("gemini-perm-edit", "gemini", "waiting_approval", None),
+    ("gemini-perm-warned", "gemini", "waiting_approval", Some("git paw verify feat/watched")),
     ("gemini-perm-write", "gemini", "waiting_approval", None),
     ("opencode-40-perm-exec", "opencode", "unknown", None),
     ("opencode-40-perm-exec-wide", "opencode", "waiting_approval", Some("rm -r build")),
