@@ -42,7 +42,7 @@ entry! {
 section! {
     /// The NATS servers that sessions on several machines use.
     ClusterConfig {
-        /// URLs of NATS servers that all hosts reach, nats://[USER:PASSWORD@]HOST:PORT; if empty, the session starts one
+        /// NATS servers that all hosts reach, nats://[USER:PASSWORD@]HOST:PORT; if empty, one is started
         default servers: Vec<String> = Vec::new(),
         /// on how many of these servers messages are stored
         default replicas: u64 = 1,
