@@ -1,10 +1,14 @@
 //! A person's reply to the approval prompt of an agent, given in the agent's pane.
 
+use std::thread;
+use std::time::Duration;
+
 use jiff::Timestamp;
 use paw_agent::cli;
 use paw_agent::screen::{ApprovalRequest, ApprovalSubject, may_be_cut};
 use paw_agent::state::AgentActivity;
 use paw_core::{AgentId, Diagnostic, ErrorCode, ErrorReport, PawError};
+use paw_host::clock::Stopwatch;
 use paw_host::files::Dirs;
 use paw_session::lifecycle::Session;
 
@@ -21,6 +25,10 @@ pub struct PendingPrompt {
     pane: String,
     ask: ApprovalRequest,
 }
+
+/// How long a CLI may take to draw a prompt.
+const DRAWN: Duration = Duration::from_secs(2);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 /// What the person decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,10 +73,28 @@ impl Diagnostic for PromptReplyError {
 impl PendingPrompt {
     /// The prompt in the pane of the agent that `name` means.
     pub fn find(session: &Session, name: &str, now: Timestamp) -> Result<Self, PawError> {
+        let watch = Stopwatch::start();
+        loop {
+            match Self::find_on_screen(session, name, now)? {
+                Ok(prompt) => return Ok(prompt),
+                // A hook tells of a prompt before it is drawn.
+                Err(PromptReplyError::NotShown { .. }) if !watch.remaining(DRAWN).is_zero() => {
+                    thread::sleep(BETWEEN_LOOKS);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn find_on_screen(
+        session: &Session,
+        name: &str,
+        now: Timestamp,
+    ) -> Result<Result<Self, PromptReplyError>, PawError> {
         let agent = sweep::find(session, name, now)?;
         let id = agent.id.clone();
         let Some(pane) = &agent.pane else {
-            return Err(PromptReplyError::NoPane { agent: id, reason: agent.known.reason }.into());
+            return Ok(Err(PromptReplyError::NoPane { agent: id, reason: agent.known.reason }));
         };
         let cli = cli::descriptor(&agent.cli);
         let (pane, reading) = (pane.id.clone(), pane.look.read(cli));
@@ -78,11 +104,11 @@ impl PendingPrompt {
             }
             _ => None,
         };
-        match (wide.unwrap_or(reading).state, &agent.known.state) {
+        Ok(match (wide.unwrap_or(reading).state, &agent.known.state) {
             (AgentActivity::WaitingApproval(ask), _) => Ok(Self { agent, pane, ask }),
-            (_, AgentActivity::WaitingApproval(_)) => Err(PromptReplyError::NotShown { agent: id }.into()),
-            (_, state) => Err(PromptReplyError::NotWaiting { agent: id, state: state.to_string() }.into()),
-        }
+            (_, AgentActivity::WaitingApproval(_)) => Err(PromptReplyError::NotShown { agent: id }),
+            (_, state) => Err(PromptReplyError::NotWaiting { agent: id, state: state.to_string() }),
+        })
     }
 
     pub fn agent(&self) -> &AgentId {
