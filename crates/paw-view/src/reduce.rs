@@ -105,8 +105,12 @@ impl SessionView {
             return ViewChanges::default();
         }
         self.last_seq = stored.seq;
-        // What the session's process observed is not a message of the agent.
-        let is_own = !matches!(&stored.message, Message::Status(status) if is_observed(status));
+        // What the session's process observed or asks for is not a message of the agent.
+        let is_own = match &stored.message {
+            Message::Status(status) => !is_observed(status),
+            Message::Question(question) => !question.is_approval(),
+            _ => true,
+        };
         if let Some(text) = message::status_text(&stored.message).filter(|_| is_own) {
             self.agent_mut(&stored.sender).last_message = text;
         }

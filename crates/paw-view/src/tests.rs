@@ -106,6 +106,13 @@ fn an_agent_that_left_is_removed_with_its_conflicts_until_it_returns() {
 }
 
 #[test]
+fn answered_prompt_is_not_the_last_message_of_its_agent() {
+    let asked = |text: &str| message("agent.question", "feat-x", &json!({"question": text}));
+    let view = view(vec![asked("which port?"), asked("[approval] feat-x wants: make deploy")]);
+    assert_eq!(view.agents[0].last_message, "which port?");
+}
+
+#[test]
 fn an_agent_in_newer_records_survives_a_replay_of_its_departure() {
     let records: AgentRecords = view(vec![status("feat-x", &json!({"status": "working"}))])
         .agents
