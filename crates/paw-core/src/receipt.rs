@@ -372,6 +372,18 @@ impl Receipt {
         }
     }
 
+    /// Whether this machine warns two agents about conflicts between them. Only one does.
+    pub fn judges(&self, first: &AgentId, second: &AgentId) -> bool {
+        match &self.cluster {
+            None => true,
+            Some(cluster) if cluster.is_hub() => !cluster.are_both_on_one_host(first, second),
+            Some(_) => {
+                let own = self.agent_ids();
+                own.contains(first) && own.contains(second)
+            }
+        }
+    }
+
     /// The agents on other machines.
     pub fn remote_agents(&self) -> &[RemoteAgentReceipt] {
         self.cluster.as_ref().map_or(&[], |cluster| cluster.agents.as_slice())

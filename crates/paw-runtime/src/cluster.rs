@@ -7,19 +7,21 @@ use std::sync::Arc;
 
 use paw_broker::Bus;
 use paw_broker::log::StreamId;
+use paw_broker::watch;
 use paw_cluster::nats::{NatsLogin, NatsSettings};
 use paw_cluster::replicator::{ReplicationStatus, ReplicatorSettings};
 use paw_cluster::request::ClusterAction;
 use paw_cluster::roster::Roster;
 use paw_core::config::ClusterConfig;
 use paw_core::receipt::ClusterReceipt;
-use paw_core::{PawError, SessionName};
+use paw_core::{AgentId, PawError, SessionName};
+use paw_host::clock;
 use paw_host::files::Dirs;
 use paw_host::git::Repo;
 use paw_host::signing::SecretKey;
 use paw_session::Receipts;
 use serde_json::Value;
-use tokio::sync::{Mutex, watch};
+use tokio::sync::{Mutex, watch as tokio_watch};
 
 use hub::RunningHub;
 
@@ -82,6 +84,18 @@ impl ClusterContext {
         Ok(self.receipts.load(&self.session)?.and_then(|receipt| receipt.cluster))
     }
 
+    /// Says that removed agents of other machines are gone, because their machine may not be able to.
+    async fn report_removed(&self, cluster: &ClusterReceipt) -> Result<(), PawError> {
+        let records = self.bus.records();
+        let others = cluster.hosts.iter().filter(|(name, _)| **name != cluster.hub);
+        let is_removed = |agent: &&AgentId| cluster.agents.iter().all(|other| other.agent_id != **agent);
+        let removed = others.flat_map(|(_, host)| &host.agents).filter(is_removed);
+        for agent in removed.filter(|agent| records.get(agent).is_some()) {
+            self.bus.publish(watch::gone_message(agent), clock::now()).await?;
+        }
+        Ok(())
+    }
+
     fn key(&self) -> Result<SecretKey, PawError> {
         Ok(SecretKey::open(&self.dirs.data().host_key())?)
     }
@@ -90,7 +104,7 @@ impl ClusterContext {
         &self,
         cluster: &ClusterReceipt,
         (servers, login): (Vec<String>, Option<NatsLogin>),
-        roster: watch::Receiver<Roster>,
+        roster: tokio_watch::Receiver<Roster>,
     ) -> Result<ReplicatorSettings, PawError> {
         let nats = NatsSettings {
             servers,

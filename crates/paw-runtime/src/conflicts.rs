@@ -5,28 +5,52 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use paw_broker::bus::Subscription;
-use paw_broker::conflict::{self, ConflictMonitor, ConflictMonitorEvent};
+use paw_broker::conflict::{self, ConflictMonitor, ConflictMonitorEvent, ConflictReport};
 use paw_broker::hooks::CommitSignal;
 use paw_broker::log::SendId;
 use paw_broker::watch::{self, WatchTarget};
 use paw_broker::{Broker, Bus, Message};
 use paw_core::config::PawConfig;
 use paw_core::paths::PawDir;
-use paw_core::{AgentId, PawError};
+use paw_core::{AgentId, PawError, Receipt, SessionName};
 use paw_host::clock;
 use paw_host::git::Repo;
+use paw_session::Receipts;
 
 /// Pause between two pages of messages, so that conflict detection is not woken for every commit under load.
 const READ_PAUSE: Duration = Duration::from_millis(10);
 
-/// Watches the worktrees of `targets`. Pass the returned subscription to [`feed`]. Agents that are not judged here belong to another
-/// machine.
+/// Which conflicts this machine reports.
+pub(super) struct ConflictScope {
+    pub(super) receipts: Receipts,
+    /// Missing if the broker was started by hand.
+    pub(super) session: Option<SessionName>,
+}
+
+impl ConflictScope {
+    /// Read when there is something to report, because agents come and go.
+    fn load(&self) -> Option<Receipt> {
+        self.receipts.load(self.session.as_ref()?).ok().flatten()
+    }
+
+    /// Agents of other machines do not leave because they are not watched here.
+    fn is_of_machine(&self, agent: &AgentId) -> bool {
+        let cluster = self.load().and_then(|receipt| receipt.cluster);
+        cluster.is_none_or(|cluster| cluster.is_judged_here(agent))
+    }
+
+    fn judges(&self, report: &ConflictReport) -> bool {
+        self.load().is_none_or(|receipt| receipt.judges(&report.you, &report.other))
+    }
+}
+
+/// Watches the worktrees of `targets`. Pass the returned subscription to [`feed`].
 pub(super) fn start(
     repo: &Repo,
     config: &PawConfig,
     targets: Vec<WatchTarget>,
     broker: &Broker,
-    is_judged_here: impl Fn(&AgentId) -> bool,
+    scope: ConflictScope,
 ) -> Result<(Arc<ConflictMonitor>, Subscription), PawError> {
     let conflict =
         config.supervisor.as_ref().map(|supervisor| supervisor.conflict.clone()).unwrap_or_default();
@@ -38,10 +62,15 @@ pub(super) fn start(
     let stream = bus.subscribe().with_pause(READ_PAUSE);
     let past = conflict::load_history(bus)?;
     let mut left = find_left(broker, &targets)?;
-    left.retain(is_judged_here);
+    left.retain(|agent| scope.is_of_machine(agent));
     let out = Arc::clone(bus);
     let signal = move |signal| match signal {
-        ConflictMonitorEvent::Publish(message) => publish(&out, *message),
+        ConflictMonitorEvent::Publish(message) => {
+            let report = ConflictReport::find(&message);
+            if report.is_none_or(|report| scope.judges(&report)) {
+                publish(&out, *message);
+            }
+        }
         ConflictMonitorEvent::Committed { worktree, commit } => report_commit(&out, &worktree, &commit),
         ConflictMonitorEvent::Gone(agent) => {
             tracing::warn!(target: "paw::session", "the worktree of {agent} no longer exists");
@@ -92,10 +121,15 @@ fn publish(bus: &Bus, message: Message) {
     }
 }
 
-/// Passes the session's messages to conflict detection as they are stored. Another machine judges its own agents.
-pub(super) async fn feed(mut stream: Subscription, bus: Arc<Bus>, monitor: Arc<ConflictMonitor>) {
+/// Passes the session's messages to conflict detection as they are stored. The hub also judges the agents of other machines.
+pub(super) async fn feed(
+    mut stream: Subscription,
+    bus: Arc<Bus>,
+    monitor: Arc<ConflictMonitor>,
+    is_hub: bool,
+) {
     while let Some(page) = stream.next_page().await {
-        let local = page.iter().filter(|kept| !kept.entry.is_replicated);
+        let local = page.iter().filter(|kept| is_hub || !kept.entry.is_replicated);
         for stored in local.filter_map(|kept| kept.parse(bus.session())) {
             monitor.on_message(stored);
         }

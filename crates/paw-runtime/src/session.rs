@@ -25,6 +25,7 @@ use tokio::task::JoinHandle;
 
 use crate::attention::AttentionEvent;
 use crate::cluster::{Cluster, ClusterContext};
+use crate::conflicts::ConflictScope;
 use crate::pane_services::PaneServices;
 use crate::requests::{RequestAnswers, RequestedRuns};
 use crate::{conflicts, questions, repository};
@@ -93,9 +94,11 @@ impl SessionProcess {
         let watched = targets.len();
         let bus = Arc::clone(broker.bus());
         let machines = receipt.as_ref().and_then(|receipt| receipt.cluster.as_ref());
-        let is_judged_here = |agent: &AgentId| machines.is_none_or(|machines| machines.is_judged_here(agent));
-        let (conflicts, messages) = conflicts::start(&repo, &config, targets, &broker, is_judged_here)?;
-        let feed = conflicts::feed(messages, Arc::clone(&bus), Arc::clone(&conflicts));
+        let is_hub = machines.is_none_or(ClusterReceipt::is_hub);
+        let session = receipt.as_ref().map(|receipt| receipt.session_name.clone());
+        let scope = ConflictScope { receipts: receipts.clone(), session };
+        let (conflicts, messages) = conflicts::start(&repo, &config, targets, &broker, scope)?;
+        let feed = conflicts::feed(messages, Arc::clone(&bus), Arc::clone(&conflicts), is_hub);
         let mut tasks = vec![broker.runtime().spawn(feed)];
         if let Some(mut wanted) = broker.take_watches() {
             let conflicts = Arc::clone(&conflicts);
@@ -141,7 +144,6 @@ impl SessionProcess {
         }
         let supervisor = config.supervisor.clone().unwrap_or_default();
         // The hub watches the questions and collects the learnings of all machines.
-        let is_hub = machines.is_none_or(ClusterReceipt::is_hub);
         if let Some(open) = UnansweredQuestions::with_window(supervisor.blocked_on_supervisor_window_seconds)
             && is_hub
         {

@@ -227,6 +227,56 @@ fn a_machine_that_cannot_be_reached_is_shown_and_its_messages_arrive_afterwards(
 }
 
 #[test]
+fn pause_stop_and_start_include_the_other_machine() {
+    let Some(world) = TwoMachines::new() else { return };
+    world.start();
+    let there = || {
+        let command = format!("cd {} && git-paw status --json", world.clone().display());
+        let ran = world.machine.sandbox.run(&world.repo.root, "ssh", ["big", &command]);
+        document(&ran)["status"].clone()
+    };
+    assert_eq!(there(), "active");
+    let verified = world.run(&["verify", "feat-b"]);
+    assert!(verified.stdout.contains("feat/b"), "{verified}");
+    world.run(&["pause"]);
+    assert_eq!(there(), "paused");
+    world.run(&["start"]);
+    assert_eq!(there(), "active");
+    world.wait_until_reachable(true);
+    world.run(&["stop", "--force"]);
+    assert_eq!(there(), "stopped");
+    world.run(&["start"]);
+    assert_eq!(there(), "active");
+    world.wait_until_reachable(true);
+    let clone = world.clone();
+    world.run(&["tell", "feat-b", "go on", "--inbox"]);
+    wait_until("the message arrives there", || audit(&clone).contains("go on").then_some(()));
+}
+
+#[test]
+fn agents_on_different_machines_that_change_one_file_are_both_warned_once() {
+    let Some(world) = TwoMachines::new() else { return };
+    world.start();
+    world.wait_until_reachable(true);
+    let clone = world.clone();
+    fs::write(world.repo.root.with_file_name("app-feat-a").join("shared.txt"), "a\n").unwrap();
+    fs::write(world.worktree().join("shared.txt"), "b\n").unwrap();
+    let warnings = ["both you and feat-b", "both you and feat-a"];
+    for side in [&world.repo.root, &clone] {
+        wait_until("both agents are warned", || {
+            warnings.iter().all(|warning| audit(side).contains(warning)).then_some(())
+        });
+    }
+    for (side, warning) in [(&world.repo.root, warnings[0]), (&clone, warnings[1])] {
+        assert_eq!(audit(side).matches(warning).count(), 1, "{}", audit(side));
+    }
+    world.run(&["remove", "feat-b", "--force"]);
+    wait_until("the warning is withdrawn", || {
+        audit(&world.repo.root).contains("no longer conflicts with the work of feat-b").then_some(())
+    });
+}
+
+#[test]
 fn what_is_wrong_with_an_agent_on_another_machine_is_said_before_anything_is_left_behind() {
     let Some(world) = TwoMachines::new() else { return };
     let start =

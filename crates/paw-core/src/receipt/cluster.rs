@@ -72,6 +72,12 @@ impl ClusterReceipt {
         }
     }
 
+    /// Whether two agents are on one machine that is not the hub. That machine judges conflicts between them; the hub judges the others.
+    pub fn are_both_on_one_host(&self, first: &AgentId, second: &AgentId) -> bool {
+        let others = self.hosts.iter().filter(|(name, _)| **name != self.hub);
+        others.into_iter().any(|(_, host)| host.agents.contains(first) && host.agents.contains(second))
+    }
+
     pub fn find_agent(&self, branch: &BranchName) -> Option<&RemoteAgentReceipt> {
         self.agents.iter().find(|agent| agent.branch == *branch)
     }
@@ -79,5 +85,51 @@ impl ClusterReceipt {
     /// The agents on one machine.
     pub fn agents_on(&self, host: &HostName) -> impl Iterator<Item = &RemoteAgentReceipt> {
         self.agents.iter().filter(move |agent| agent.host == *host)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::name::SessionName;
+    use crate::receipt::Receipt;
+
+    fn host(name: &str) -> HostName {
+        HostName::new(name).unwrap()
+    }
+
+    fn id(name: &str) -> AgentId {
+        AgentId::new(name).unwrap()
+    }
+
+    /// `a` on the hub, `b` and `c` on big, `d` on small.
+    fn receipt(own: &str) -> Receipt {
+        let agents = |names: &[&str]| HostReceipt {
+            key: String::new(),
+            agents: names.iter().map(|name| id(name)).collect(),
+            ssh: None,
+            path: None,
+        };
+        let hosts = [("hub", [].as_slice()), ("big", &["b", "c"]), ("small", &["d"])];
+        let hosts = hosts.into_iter().map(|(name, names)| (host(name), agents(names))).collect();
+        let mut receipt =
+            Receipt::new(SessionName::new("paw-x").unwrap(), "/x".into(), "x", Timestamp::UNIX_EPOCH);
+        let (stream, agents) = ("s".to_owned(), Vec::new());
+        receipt.cluster =
+            Some(ClusterReceipt { stream, host: host(own), hub: host("hub"), version: 1, hosts, agents });
+        receipt
+    }
+
+    #[test]
+    fn one_machine_judges_each_pair_of_agents() {
+        let hub = receipt("hub");
+        let judges = |first, second| hub.judges(&id(first), &id(second));
+        assert!(judges("a", "b") && judges("b", "d") && judges("a", "x"));
+        assert!(!judges("b", "c"), "big does");
+        // A machine judges the agents in its own receipt, which may be newer than what it knows of the session.
+        let big = receipt("big");
+        assert!(!big.judges(&id("a"), &id("b")) && !big.judges(&id("b"), &id("d")));
     }
 }

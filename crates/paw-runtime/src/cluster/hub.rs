@@ -50,6 +50,7 @@ impl Cluster {
             let mut hub = self.hub.lock().await;
             if let Some(hub) = &mut *hub {
                 hub.update(&cluster)?;
+                self.context.report_removed(&cluster).await?;
             } else {
                 *hub = Some(RunningHub::start(&self.context, &cluster).await?);
             }
