@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use paw_testkit::{RunOutput, TestRepo, git, wait_until};
+use paw_testkit::{RunOutput, Terminal, TestRepo, git, wait_until};
 use serde_json::{Value, json};
 
 use crate::machine::Machine;
@@ -162,6 +162,19 @@ fn an_agent_on_another_machine_works_exchanges_messages_and_is_merged_and_remove
     assert_eq!(status["replication"]["skipped"], 0, "{status}\n{}", world.logs());
     let shown = world.run(&["cluster", "status"]);
     assert!(shown.stdout.contains("started by this session"), "{shown}");
+
+    // Its prompts are answered there, and its pane is shown over ssh.
+    let nothing = world.paw(&["approve", "feat-b", "--yes"]);
+    assert_eq!(nothing.code, 1, "{nothing}");
+    assert!(nothing.stderr.contains("git paw approve failed on big"), "{nothing}");
+    let program = world.machine.program();
+    let attach = ["attach", "feat-b"];
+    let mut pane =
+        Terminal::run(&world.machine.sandbox, &world.repo.root, program.to_str().unwrap(), &attach);
+    pane.wait_for("feat/b");
+    pane.send("\u{2}d");
+    pane.wait_for("detached");
+    assert_eq!(pane.finish(), 0);
 
     // Its work is seen, verified and merged here.
     fs::write(worktree.join("new.txt"), "new\n").unwrap();
