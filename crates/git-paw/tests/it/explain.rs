@@ -57,6 +57,8 @@ fn of_all_recorded_screens_only_the_harmless_commands_are_allowed() {
             "codex-perm-git-commit.txt",
             "gemini-perm-exec.ansi.txt",
             "gemini-perm-exec.txt",
+            "gemini-perm-warned.ansi.txt",
+            "gemini-perm-warned.txt",
             "opencode-perm-bash-2.ansi.txt",
             "opencode-perm-bash-2.txt",
             "opencode-perm-bash.ansi.txt",

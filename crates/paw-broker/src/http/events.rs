@@ -31,6 +31,9 @@ const CATCH_UP: Duration = Duration::from_millis(5);
 /// The pause while a chunk or more arrives meanwhile. Readers must not take the processor from those who publish: a dashboard
 /// spends as much time on a message as its publisher.
 const CATCH_UP_UNDER_LOAD: Duration = Duration::from_millis(25);
+/// The shortest time between two chunks, so that a reader is not woken for every commit. A message after a quiet moment is sent
+/// at once.
+const PAUSE: Duration = Duration::from_millis(10);
 /// The size of one chunk.
 const CHUNK: PageLimit = PageLimit { messages: 100, bytes: 64 << 10 };
 
@@ -46,7 +49,7 @@ pub(super) async fn events(
         None => app.bus.head(),
     };
     connection.start_stream();
-    let stream = app.bus.subscribe_after(since).with_limit(CHUNK);
+    let stream = app.bus.subscribe_after(since).with_limit(CHUNK).with_pause(PAUSE);
     let (sender, body) = Channel::<Bytes, Infallible>::new(1);
     let ending = app.ending.clone();
     tokio::spawn(async move {
