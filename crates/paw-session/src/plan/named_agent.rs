@@ -26,8 +26,8 @@ pub enum AgentTask {
 
 impl NamedAgent {
     /// Parses `BRANCH`, `BRANCH=CLI`, `BRANCH@HOST` or `BRANCH=CLI@HOST`. A branch may contain `=` and `@`, so the text is split
-    /// at the last one, and only if a known CLI or host follows it. A rest with `=` has to be one of the existing `branches`: a
-    /// new branch whose name contains `=` is most likely a typing mistake in the CLI.
+    /// at the last one, and only if a known CLI or host follows it. A rest with `=` or `@` has to be one of the existing
+    /// `branches`: a new branch with such a name is most likely a typing mistake in the CLI or host.
     pub fn parse(
         text: &str,
         is_cli: impl Fn(&str) -> bool,
@@ -44,6 +44,10 @@ impl NamedAgent {
             _ => (text, None),
         };
         let branch = BranchName::new(branch)?;
+        if let (Some((_, unknown)), None, false) = (text.rsplit_once('@'), &host, branches.contains(&branch))
+        {
+            return Err(UnknownHostError { text: text.to_owned(), host: unknown.to_owned() }.into());
+        }
         match text.rsplit_once('=') {
             Some((_, unknown)) if cli.is_none() && !branches.contains(&branch) => {
                 let (text, cli) = (text.to_owned(), unknown.to_owned());
@@ -71,6 +75,22 @@ impl Diagnostic for UnknownCliError {
         ErrorReport::new(ErrorCode::InvalidArgument, self)
             .hint("list the CLIs with 'git paw list-clis', or register one with 'git paw add-cli'")
             .hint(format!("if '=' is part of the branch's name, write '{}=CLI'", text::line(&self.text)))
+    }
+}
+
+/// `BRANCH@HOST` with a host that is not registered.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no host '{}' for '{}'", text::line(.host), text::line(.text))]
+struct UnknownHostError {
+    text: String,
+    host: String,
+}
+
+impl Diagnostic for UnknownHostError {
+    fn report(&self) -> ErrorReport {
+        ErrorReport::new(ErrorCode::InvalidArgument, self)
+            .hint("list the hosts with 'git paw host list', or add one with 'git paw host add'")
+            .hint("if '@' is part of the branch's name, create the branch with git first")
     }
 }
 
@@ -149,8 +169,8 @@ mod tests {
         name == "big"
     }
 
-    fn existing() -> [BranchName; 1] {
-        [BranchName::new("old=name").unwrap()]
+    fn existing() -> [BranchName; 2] {
+        ["old=name", "a@big@other"].map(|name| BranchName::new(name).unwrap())
     }
 
     #[test]
@@ -171,6 +191,14 @@ mod tests {
         }
         assert!(NamedAgent::parse("=codex", is_cli, is_host, &[]).is_err());
         assert!(NamedAgent::parse("@big", is_cli, is_host, &[]).is_err());
+    }
+
+    #[test]
+    fn a_new_branch_with_an_unknown_host_is_refused() {
+        for text in ["feat/api@bgi", "feat/api=codex@bgi", "a@big@bgi", "feat/api@"] {
+            let error = NamedAgent::parse(text, is_cli, is_host, &existing()).unwrap_err();
+            assert!(error.to_string().starts_with("there is no host '"), "{text}: {error}");
+        }
     }
 
     #[test]
