@@ -13,7 +13,7 @@ COMMIT = subprocess.run(["git", "describe", "--always"], cwd=ROOT, capture_outpu
 
 
 def record(name, rows):
-    """Rows of (what, measured, budget, whether it is met or None), of `chaos` or `soak`."""
+    """Rows of (what, measured, budget, whether it is met or None), of `chaos`, `soak` or `test-hosts`."""
     at = f"{COMMIT}, {time.strftime('%F', time.gmtime())}, load {os.getloadavg()[1]:.1f}"
     words = {True: "met", False: "MISSED", None: ""}
     fresh = [[f"{name}: {what}", measured, budget, words[met], at] for what, measured, budget, met in rows]

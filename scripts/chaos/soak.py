@@ -116,7 +116,8 @@ def state(world):
     for entry in ours(world):
         try:
             status = (entry / "status").read_text()
-            memory += int(status.split("VmRSS:")[1].split()[0]) if "VmRSS:" in status else 0
+            # Its own memory: pages of the program's file are shared by all, and the system takes them back.
+            memory += int(status.split("RssAnon:")[1].split()[0]) if "RssAnon:" in status else 0
             files += len(list((entry / "fd").iterdir()))
         except OSError:
             pass

@@ -1,9 +1,12 @@
 """Prompts that ask whether the agent may do something: answered by rules, by keys and by commands."""
 
 import json
+import shutil
+import sys
 import time
+from pathlib import Path
 
-from checks import Failed, check, expect
+from checks import Failed, NotOffered, check, expect
 from lab import AGENT, BRANCH
 from model import bash, say
 
@@ -130,6 +133,41 @@ def deny_in_dashboard(lab):
     verdict_says(lab, command, "denied by")
 
 
+# The button whose text begins with the word, once the page shows the whole command.
+BUTTON = """
+if (!document.body.innerText.includes(arguments[0])) return false;
+const found = [...document.querySelectorAll("button")].find((one) => one.innerText.startsWith(arguments[1]) && !one.disabled);
+found?.click();
+return Boolean(found);
+"""
+
+
+@check("decided in the browser")
+def decide_in_browser(lab):
+    if not (shutil.which("chromium") and shutil.which("chromedriver")):
+        raise NotOffered("chromium and chromedriver are not installed")
+    sys.path.insert(0, str(Path(__file__).parent.parent.parent / "scripts"))
+    from chromium import Browser
+
+    link = lab.ask("web")["link"]
+    try:
+        with Browser(lab.root / "browser") as browser:
+            browser.open(link)
+            for job, label, word in (("job-web-yes", "Approve", "approved by"), ("job-web-no", "Deny", "denied by")):
+                directory, command = ask_to_remove(lab, job)
+                browser.wait(BUTTON, command, label)
+                if label == "Approve":
+                    lab.wait("the command runs", lambda: not directory.exists())
+                lab.wait_for_state("idle")
+                expect(directory.is_dir() == (label == "Deny"), f"{label} did something else")
+                verdict_says(lab, command, word)
+                browser.wait("return document.body.innerText.includes('Nothing needs you')")
+    except SystemExit as problem:
+        raise Failed(str(problem)) from None
+    finally:
+        lab.paw("web", "--revoke")
+
+
 @check("pane made narrow while it runs")
 def shrink(lab):
     """The pane loses its width while a prompt is shown, and again gets it back."""
@@ -189,5 +227,5 @@ def narrow(lab):
 
 APPROVALS = (
     approve, hold_back, deny, approve_by_hand, approve_by_command, deny_by_command, approve_in_dashboard, deny_in_dashboard,
-    shrink,
+    decide_in_browser, shrink,
 )  # fmt: skip

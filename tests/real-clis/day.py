@@ -1,6 +1,7 @@
 """A day in minutes: four CLIs work through twelve tasks, supervised by one of them. Called by scripts/test-day.
 
 day.py HOMES GIT_PAW HEADLESS_TURN NAME=BIN_DIRECTORY…
+The CLI that supervises is the variable DAY_SUPERVISOR.
 
 The person of this day hands out the first four tasks, approves one command, and is needed for nothing else: questions, a failing
 gate, a conflict, a rate limit, a killed CLI and a killed session process are the supervisor's and git paw's.
@@ -38,10 +39,9 @@ CHECK = """\
 class Team:
     """All CLIs in one home, with the interface of one."""
 
-    name = "claude"
-
-    def __init__(self, clis):
+    def __init__(self, clis, supervisor):
         self.clis = clis
+        self.name = supervisor
         self.bin = ":".join(cli.bin for cli in clis)
 
     def environment(self, url):
@@ -161,7 +161,15 @@ def teach(lab, supervisor):
     lab.model.decide(r"Please do task-d3\.", asks("task-d3"))
 
 
+def prepare_codex(lab, codex):
+    """Two codexes that prepare an empty home at the same time get into each other's way."""
+    lab.model.learn(r"\bjob-first\b", say("job-first is done"))
+    lab.must(lab.turn, "codex", os.path.join(codex.bin, "codex"), str(lab.repo), "Please do job-first.")
+
+
 def start(lab, codex):
+    if lab.cli.name == "codex":
+        prepare_codex(lab, codex)
     agents = "".join(
         f'[[agent]]\nbranch = "{branch}"\ncli = "{cli}"\nprompt = "Please do task-{branch[-1]}1."\n' for cli, branch in AGENTS.items()
     )
@@ -302,14 +310,15 @@ def main(arguments):
         return 3
     root = Path(tempfile.mkdtemp(prefix="day-", dir=homes))
     clis = [KINDS[name](name, place) for name, place in places.items()]
-    begun, lab = time.monotonic(), Day(root / "lab", Team(clis), git_paw, turn)
+    supervising = os.environ.get("DAY_SUPERVISOR") or "claude"
+    begun, lab = time.monotonic(), Day(root / "lab", Team(clis, supervising), git_paw, turn)
     supervisor = Supervisor(TASKS)
     teach(lab, supervisor)
     try:
         start(lab, next(cli for cli in clis if cli.name == "codex"))
         live(lab, supervisor)
         judge(lab, supervisor)
-        print(f"twelve tasks in {(time.monotonic() - begun) / 60:.1f} minutes; a person was needed {len(lab.needs())} time")
+        print(f"supervised by {supervising}: twelve tasks in {(time.monotonic() - begun) / 60:.1f} minutes; a person was needed {len(lab.needs())} time")
     except (Failed, OSError, ValueError, LookupError, StopIteration) as problem:
         tell(f"FAILED: {type(problem).__name__}: {problem}")
         (root / "steps.txt").write_text("\n".join(re.sub(r"\s+", " ", one.text) for one in supervisor.steps))

@@ -55,7 +55,8 @@ def smallest(schema):
     kind = str(schema.get("type", "object")).lower()
     if kind == "object":
         return {name: smallest(inner) for name, inner in schema.get("properties", {}).items()}
-    return {"array": [], "number": 1, "integer": 1, "boolean": False}.get(kind, "ok")
+    least = schema.get("minimum", 0)
+    return {"array": [], "number": least, "integer": least, "boolean": False}.get(kind, "ok")
 
 
 def whole(events):
