@@ -21,6 +21,7 @@ use crate::command::{
     doctor::DoctorArgs,
     exec_script::ExecScriptArgs,
     explain::ExplainArgs,
+    follow::FollowArgs,
     help::HelpArgs,
     hook::HookArgs,
     host::HostArgs,
@@ -32,6 +33,7 @@ use crate::command::{
     man::ManArgs,
     mcp::McpArgs,
     merge::MergeArgs,
+    move_agent::MoveArgs,
     next::NextArgs,
     pause::PauseArgs,
     proof::ProofArgs,
@@ -98,6 +100,7 @@ pub(crate) enum Command {
     Status(StatusArgs),
     Add(AddArgs),
     Remove(RemoveArgs),
+    Move(MoveArgs),
     Pause(PauseArgs),
     Stop(StopArgs),
     Purge(PurgeArgs),
@@ -108,6 +111,8 @@ pub(crate) enum Command {
     RestartAgent(RestartAgentArgs),
     #[command(name = "__as", hide = true)]
     ExecScript(ExecScriptArgs),
+    #[command(name = "__follow", hide = true)]
+    Follow(FollowArgs),
     #[command(name = "__log-pane", hide = true)]
     LogPane(LogPaneArgs),
     Init(InitArgs),
@@ -216,9 +221,11 @@ impl Cli {
                 | Command::HostSide(_)
                 | Command::Add(_)
                 | Command::Remove(_)
+                | Command::Move(_)
                 | Command::Pause(_)
                 | Command::Stop(_)
                 | Command::Purge(_)
+                | Command::Follow(_)
                 | Command::LogPane(_)
                 | Command::ExecutorPane(_)
                 | Command::RestartAgent(_)

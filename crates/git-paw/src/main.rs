@@ -16,6 +16,7 @@ mod command;
 mod completion;
 mod context;
 mod output;
+mod placement;
 mod prompt;
 mod remote;
 mod rescue;

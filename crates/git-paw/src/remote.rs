@@ -1,24 +1,35 @@
 //! Agents on other machines, for commands.
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
+use jiff::Timestamp;
+use paw_broker::log::StreamId;
 use paw_cluster::host::HostError;
 use paw_cluster::hub::{self, Hub, RemoteAgentRequest};
+use paw_cluster::nats::{self, NatsSettings};
 use paw_cluster::remote::RemoteHost;
 use paw_cluster::request::{ClusterAction, ClusterRequest};
 use paw_cluster::server;
-use paw_core::receipt::RemoteAgentReceipt;
+use paw_cluster::snapshot;
+use paw_core::paths::PawDir;
+use paw_core::receipt::{ClusterReceipt, RemoteAgentReceipt};
 use paw_core::{BranchName, HostName, PawError, Receipt};
-use paw_host::process::Exit;
+use paw_host::files;
+use paw_host::process::{Exit, own_program};
 use paw_host::ssh::SshTarget;
 use paw_session::lifecycle::Session;
 use paw_session::plan::AgentRequest;
+use paw_view::HostReach;
+use paw_worktree::diff::WorkDiff;
+use paw_worktree::rescue;
 
 use crate::context::Context;
+use crate::rescue::print_rescue;
 
 impl Context {
-    fn ssh_target(&self, host: &HostName) -> Result<SshTarget, PawError> {
+    pub(crate) fn ssh_target(&self, host: &HostName) -> Result<SshTarget, PawError> {
         let hosts = self.load_config()?.of_user_alone().resolve()?.hosts;
         let configured = hosts.get(host.as_str()).ok_or_else(|| HostError::Unknown(host.clone()))?;
         Ok(configured.ssh.parse()?)
@@ -33,10 +44,16 @@ impl Context {
             return Ok(());
         }
         self.require_user("start agents on other machines")?;
+        self.require_server()?;
+        hosts.into_iter().try_for_each(|host| self.ssh_target(host).map(drop))
+    }
+
+    /// Checks that there is a NATS server, or that one can be started.
+    pub(crate) fn require_server(&self) -> Result<(), PawError> {
         if self.load_config()?.of_user_alone().resolve()?.cluster.servers.is_empty() {
             server::require_program(&self.search_path)?;
         }
-        hosts.into_iter().try_for_each(|host| self.ssh_target(host).map(drop))
+        Ok(())
     }
 
     /// Starts agents on other machines. The session is running.
@@ -57,15 +74,29 @@ impl Context {
                 branch: agent.branch.clone(),
                 cli: agent.cli.clone(),
                 task: agent.task.clone(),
+                is_moved: false,
                 trust,
             };
             self.output.progress(&format!("starting {} on {}", request.branch, request.host));
-            let announce =
-                || self.answer_request(&ClusterRequest { cluster: ClusterAction::Apply }).map(drop);
-            let added = Hub { session: &session, dirs: &self.dirs }.add(&request, &announce)?;
+            let added =
+                Hub { session: &session, dirs: &self.dirs }.add(&request, &|| self.apply_receipt())?;
             self.output.say(&format!("added {} → {} on {}", added.branch, added.cli, added.host))?;
         }
+        if wanted.iter().any(|agent| agent.host.is_some()) {
+            self.follow_remote();
+        }
         Ok(())
+    }
+
+    /// Opens windows for agents on other machines. Problems are only warnings: `git paw attach` shows them, too.
+    pub(crate) fn follow_remote(&self) {
+        let followed = self.require_session().and_then(|session| {
+            let program = own_program()?;
+            Ok(session.follow_remote_agents(&program)?)
+        });
+        if let Err(error) = followed {
+            self.output.warn(&format!("no window shows the agents on other machines: {error}"));
+        }
     }
 
     /// The agent on another machine that a person means, unless one on this machine has the name.
@@ -76,6 +107,26 @@ impl Context {
         }
         let agent = session.receipt.find_elsewhere(name).cloned();
         Ok(agent.map(|agent| (session, agent)))
+    }
+
+    /// The last snapshot of an agent, if its machine cannot be reached. Says how old it is.
+    pub(crate) fn find_last_work(
+        &self,
+        session: &Session,
+        agent: &RemoteAgentReceipt,
+    ) -> Result<Option<WorkDiff>, PawError> {
+        let Some(since) = session.unreachable_since(&agent.host) else { return Ok(None) };
+        let Some(last) = snapshot::load(&session.repo, &agent.host).remove(&agent.agent_id) else {
+            return Ok(None);
+        };
+        let time = |at: Timestamp| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string();
+        self.output.warn(&format!(
+            "{} is unreachable since {}; this is the snapshot of {}",
+            agent.host,
+            time(since),
+            time(last.at)
+        ));
+        Ok(Some(WorkDiff::of_snapshot(&session.repo, &last.commit)?))
     }
 
     /// Runs git-paw on the machine of an agent, with this terminal or without, and ends like it.
@@ -139,17 +190,34 @@ impl Context {
 
     /// Runs a command on every machine of a session. A machine that cannot be reached is only a warning.
     pub(crate) fn on_all_hosts(&self, receipt: &Receipt, args: &[&str]) -> Result<(), PawError> {
-        for host in Self::remote_hosts(receipt)? {
+        self.on_hosts(Self::remote_hosts(receipt)?.into_iter(), args);
+        Ok(())
+    }
+
+    fn on_hosts(&self, hosts: impl Iterator<Item = RemoteHost>, args: &[&str]) {
+        for host in hosts {
             if let Err(error) = host.run(args, Vec::new()) {
                 self.output.warn(&format!("{}: {error}", host.name));
             }
         }
+    }
+
+    /// Brings back the sessions of the other machines. A machine may have been restarted while the session here is active, but
+    /// then nothing waits for those that cannot be reached.
+    pub(crate) fn resume_remote(&self, receipt: &Receipt, is_active: bool) -> Result<(), PawError> {
+        let reaches = if is_active { self.load_reaches()? } else { BTreeMap::new() };
+        let is_gone = |host: &RemoteHost| reaches.get(&host.name).is_some_and(|reach| !reach.is_reachable);
+        self.on_hosts(Self::remote_hosts(receipt)?.into_iter().filter(|host| !is_gone(host)), &["start"]);
+        if !receipt.remote_agents().is_empty() {
+            self.follow_remote();
+        }
         Ok(())
     }
 
-    /// Brings back the sessions of the other machines.
-    pub(crate) fn resume_remote(&self, receipt: &Receipt) -> Result<(), PawError> {
-        self.on_all_hosts(receipt, &["start"])
+    /// Which machines the session's process reaches.
+    fn load_reaches(&self) -> Result<BTreeMap<HostName, HostReach>, PawError> {
+        let text = files::load_text(&PawDir::of(&self.require_repo()?.common_dir).hosts())?;
+        Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
     }
 
     /// Removes an agent on another machine. The branch is fetched first and kept.
@@ -174,15 +242,29 @@ impl Context {
             let flags: Vec<_> = flags.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag).collect();
             hub.remove(agent, &flags)?;
         }
+        self.fetch_rescues(session, &agent.host);
         self.announce_receipt();
         let kept = if keep_worktree { " and the worktree" } else { "" };
         self.output
             .say(&format!("removed the agent of {} on {}; kept the branch{kept}", agent.branch, agent.host))
     }
 
-    /// Tells the session's process that the receipt has changed. It also reads it when it starts.
-    fn announce_receipt(&self) {
-        if let Err(error) = self.answer_request(&ClusterRequest { cluster: ClusterAction::Apply }) {
+    /// What was removed on another machine can be restored on this one.
+    pub(crate) fn fetch_rescues(&self, session: &Session, host: &HostName) {
+        let host = hub::require_host(session.receipt.cluster.as_ref(), host);
+        if let Err(error) = host.and_then(|host| hub::fetch_rescues(&session.repo, &host)) {
+            self.output.warn(&format!("removed work is only kept there: {error}"));
+        }
+    }
+
+    /// Tells the session's process that the receipt has changed, and waits until other machines can know it.
+    pub(crate) fn apply_receipt(&self) -> Result<(), PawError> {
+        self.repeat_request(&ClusterRequest { cluster: ClusterAction::Apply }).map(drop)
+    }
+
+    /// Like [`Self::apply_receipt`]. A failure is only a warning, because the process also reads the receipt when it starts.
+    pub(crate) fn announce_receipt(&self) {
+        if let Err(error) = self.apply_receipt() {
             self.output.warn(&error.to_string());
         }
     }
@@ -190,11 +272,16 @@ impl Context {
     /// Removes the sessions of the other machines. With `force`, a machine that cannot be reached is left as it is.
     pub(crate) fn purge_remote(&self, session: &Session, force: bool) -> Result<(), PawError> {
         let hub = Hub { session, dirs: &self.dirs };
+        let is_hub = session.receipt.cluster.as_ref().is_some_and(ClusterReceipt::is_hub);
         for host in Self::remote_hosts(&session.receipt)? {
             match hub.purge_host(&host.name, force) {
-                Ok(()) => self.output.note(&format!("removed the session's worktrees on {}", host.name)),
+                Ok(()) => {
+                    self.fetch_rescues(session, &host.name);
+                    self.output.note(&format!("removed the session's worktrees on {}", host.name));
+                }
                 Err(error) if force => {
                     self.output.warn(&format!("left as it is on {}: {error}", host.name));
+                    self.keep_last_snapshots(session, &host.name)?;
                 }
                 Err(error) => {
                     return Err(PawError::from(error)
@@ -202,7 +289,42 @@ impl Context {
                 }
             }
         }
+        if is_hub {
+            snapshot::delete_all(&session.repo)?;
+        }
         Ok(())
+    }
+
+    /// Saves the last work of agents on a machine that cannot be reached, for `git paw undo`.
+    fn keep_last_snapshots(&self, session: &Session, host: &HostName) -> Result<(), PawError> {
+        let known = snapshot::load(&session.repo, host);
+        for agent in session.receipt.remote_agents().iter().filter(|agent| agent.host == *host) {
+            if let Some(last) = known.get(&agent.agent_id) {
+                let reason = format!("{host} could not be reached when the session was purged");
+                let rescue = rescue::store_commit(&session.repo, &agent.branch, &last.commit, &reason)?;
+                print_rescue(&rescue, self);
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes the stream of a purged session on the user's own servers. A server of the session is deleted with it.
+    pub(crate) fn purge_stream(&self, receipt: &Receipt) {
+        let Some(cluster) = receipt.cluster.as_ref().filter(|cluster| cluster.is_hub()) else { return };
+        let deleted = self.load_config().and_then(|layers| {
+            let config = layers.of_user_alone().resolve()?.cluster;
+            let Some(stream) = StreamId::parse(&cluster.stream) else { return Ok(()) };
+            if config.servers.is_empty() {
+                return Ok(());
+            }
+            let (servers, login) = nats::split_logins(&config.servers);
+            let (host, is_hub, replicas) = (cluster.host.clone(), true, 1);
+            Ok(nats::delete_stream(NatsSettings { servers, login, stream, host, is_hub, replicas })?)
+        });
+        if let Err(error) = deleted {
+            let name = format!("PAW_{}", cluster.stream);
+            self.output.warn(&format!("the stream {name} is still on your NATS servers: {error}"));
+        }
     }
 
     /// The machines of a session that have agents.

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
 use clap::Args;
+use paw_broker::client::{BrokerClient, ClientError};
 use paw_broker::http::RunEvent;
 use paw_core::{AgentId, PawError, text};
 use paw_supervisor::pane_request::{PaneRequest, RequestedRun};
@@ -73,17 +74,23 @@ impl Context {
 
     /// Has the session's process do it. Returns the document that it answers.
     pub(crate) fn answer_request(&self, request: &impl Serialize) -> Result<Value, PawError> {
-        let (mut document, mut said) = (String::new(), String::new());
-        self.follow_request(request, |event| match event {
-            RunEvent::Out(line) => document.push_str(line),
-            RunEvent::Err(line) => said.clone_from(line),
-            RunEvent::Exit(_) => {}
-        })?;
-        let answer: Value = serde_json::from_str(&document)
-            .map_err(|_| PawError::SessionError(format!("the session's process gave no answer: {said}")))?;
-        let Some(message) = answer["error"]["message"].as_str() else { return Ok(answer) };
-        let hints = answer["error"]["hints"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        Err(hints.fold(PawError::SessionError(message.to_owned()), PawError::hint))
+        ask(&self.broker_client()?, &serialize(request)?)?.read()
+    }
+
+    /// Like [`Self::answer_request`], for a request that may be made twice: if the process ended before it answered, asks its
+    /// successor.
+    pub(crate) fn repeat_request(&self, request: &impl Serialize) -> Result<Value, PawError> {
+        let body = serialize(request)?;
+        let is_lost = |error: &ClientError| {
+            matches!(error, ClientError::RunLost | ClientError::NoProcess | ClientError::Connection { .. })
+        };
+        match ask(&self.broker_client()?, &body) {
+            Err(error) if is_lost(&error) => {
+                self.ensure_process(&self.require_session()?);
+                ask(&self.broker_client()?, &body)?.read()
+            }
+            answer => answer?.read(),
+        }
     }
 
     fn follow_request(
@@ -91,8 +98,40 @@ impl Context {
         request: &impl Serialize,
         on_event: impl FnMut(&RunEvent),
     ) -> Result<u8, PawError> {
-        let body = serde_json::to_string(request)
-            .map_err(|error| PawError::internal(format!("cannot write the request: {error}")))?;
-        Ok(self.broker_client()?.run(&body, on_event)?)
+        Ok(self.broker_client()?.run(&serialize(request)?, on_event)?)
     }
+}
+
+/// What the session's process has printed.
+#[derive(Debug, Default)]
+struct ProcessAnswer {
+    document: String,
+    /// The last line on stderr.
+    said: String,
+}
+
+impl ProcessAnswer {
+    fn read(self) -> Result<Value, PawError> {
+        let answer: Value = serde_json::from_str(&self.document).map_err(|_| {
+            PawError::SessionError(format!("the session's process gave no answer: {}", self.said))
+        })?;
+        let Some(message) = answer["error"]["message"].as_str() else { return Ok(answer) };
+        let hints = answer["error"]["hints"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        Err(hints.fold(PawError::SessionError(message.to_owned()), PawError::hint))
+    }
+}
+
+fn ask(client: &BrokerClient, body: &str) -> Result<ProcessAnswer, ClientError> {
+    let mut answer = ProcessAnswer::default();
+    client.run(body, |event| match event {
+        RunEvent::Out(line) => answer.document.push_str(line),
+        RunEvent::Err(line) => answer.said.clone_from(line),
+        RunEvent::Exit(_) => {}
+    })?;
+    Ok(answer)
+}
+
+fn serialize(request: &impl Serialize) -> Result<String, PawError> {
+    serde_json::to_string(request)
+        .map_err(|error| PawError::internal(format!("cannot write the request: {error}")))
 }

@@ -84,6 +84,17 @@ pub enum DeliveryError {
     Tmux(#[from] TmuxError),
 }
 
+impl DeliveryError {
+    /// The reason in one line, without the content of the pane.
+    pub fn cause(&self) -> String {
+        let text = match self {
+            Self::NotReady { obstacle, .. } => obstacle.to_string(),
+            other => other.to_string(),
+        };
+        text.lines().next().unwrap_or_default().to_owned()
+    }
+}
+
 fn quoted(seen: &str) -> String {
     if seen.trim().is_empty() { String::new() } else { format!("\n{seen}") }
 }

@@ -28,7 +28,6 @@ use crate::identity::{IdentityError, Keyring};
 use crate::log::{self, LogError, SessionId};
 use crate::message::Message;
 
-const WORKERS: usize = 2;
 /// How often messages and tokens of other processes are looked for.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
 const UNCONDITIONAL_REFRESH: u32 = 16;
@@ -109,6 +108,9 @@ impl Diagnostic for BrokerStartError {
 /// A running broker. Dropping it stops it at once; [`Broker::shutdown`] finishes open requests first.
 #[derive(Debug)]
 pub struct Broker {
+    /// Serves requests.
+    serving: Runtime,
+    /// Runs everything else, so that a reader never delays a request.
     runtime: Runtime,
     bus: Arc<Bus>,
     keyring: Keyring,
@@ -144,13 +146,7 @@ impl Broker {
         let keyring = Keyring::new(&log, dir.path());
         keyring.operator()?;
         let bus = Bus::open(log, settings.session.clone(), settings.nudge)?;
-        let runtime = runtime::Builder::new_multi_thread()
-            .worker_threads(WORKERS)
-            .max_blocking_threads(8)
-            .thread_name("paw-broker")
-            .enable_all()
-            .build()
-            .map_err(BrokerError::RuntimeFailed)?;
+        let (serving, runtime) = (new_runtime("paw-broker")?, new_runtime("paw-readers")?);
         let address = listener.local_addr().map_err(BrokerError::BindFailed)?;
         let endpoint = Endpoint {
             url: url(address),
@@ -176,10 +172,10 @@ impl Broker {
             waiting: WaitingRequests::new(settings.limits.connections),
         });
         let server = {
-            let _inside = runtime.enter();
+            let _inside = serving.enter();
             let listener = listening(listener)?;
             runtime.spawn(refresh_regularly(Arc::clone(&app), dir.log(), ended.clone()));
-            runtime.spawn(http::serve(listener, app, settings.limits, ended))
+            serving.spawn(http::serve(listener, app, settings.limits, ended))
         };
         let audit = settings.audit.map(|path| {
             let audit = AuditTrail::new(&settings.repository, &path);
@@ -189,6 +185,7 @@ impl Broker {
         });
         endpoint.save(&dir)?;
         Ok(Self {
+            serving,
             runtime,
             bus,
             keyring,
@@ -220,7 +217,7 @@ impl Broker {
         self.auth
     }
 
-    /// The broker's runtime, for tasks that belong to it.
+    /// The runtime for tasks that belong to the broker. Requests are served elsewhere.
     pub fn runtime(&self) -> &runtime::Handle {
         self.runtime.handle()
     }
@@ -248,14 +245,27 @@ impl Broker {
     /// Shuts down: finishes open requests, wakes long polls, and stores every accepted message.
     pub fn shutdown(self) {
         self.ending.send_replace(true);
-        let _ = self.runtime.block_on(self.server);
+        let _ = self.serving.block_on(self.server);
         self.bus.close();
         if let Some(audit) = self.audit {
             let _ = self.runtime.block_on(async { tokio::time::timeout(AUDIT_TIMEOUT, audit).await });
         }
         self.endpoint.remove(&self.dir);
+        self.serving.shutdown_timeout(POLL_INTERVAL);
         self.runtime.shutdown_timeout(POLL_INTERVAL);
     }
+}
+
+/// A runtime with one worker: two that share the connections wake each other for every few requests, which costs a third of
+/// the publish rate.
+fn new_runtime(name: &str) -> Result<Runtime, BrokerError> {
+    runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .max_blocking_threads(8)
+        .thread_name(name)
+        .enable_all()
+        .build()
+        .map_err(BrokerError::RuntimeFailed)
 }
 
 /// The URL for local clients. A broker that listens on all addresses is reached through loopback.

@@ -10,8 +10,8 @@ use crate::log::{LogEntry, NewestSeq, PageLimit, SessionId, StoredMessage};
 use crate::record::{AgentRecords, MessageRef};
 use crate::route::Audience;
 
-/// Bounds of the cached messages.
-const MAX_MESSAGES: usize = 2048;
+/// Bounds of the cached messages. A reader that pauses for 50 ms finds everything in the cache at the highest publish rate.
+const MAX_MESSAGES: usize = 4096;
 const MAX_BYTES: usize = 4 << 20;
 /// Audiences whose newest sequence number is cached. The others are looked up in the log.
 const MAX_AUDIENCES: usize = 2048;

@@ -4,7 +4,7 @@
 //! - `publish`, `inbox`, `status`, `watch`, `events`, `run`: one file per endpoint
 //! - `serve`: connections and their limits; `write_timeout`: closes a connection whose client stops reading
 //! - `waiting`: how many streams and long polls may be open
-//! - `response`: responses, and errors as JSON
+//! - `response`, `stream_body`: responses, streams, and errors as JSON
 
 mod access;
 mod events;
@@ -14,6 +14,7 @@ mod response;
 mod run;
 mod serve;
 mod status;
+mod stream_body;
 mod token_cache;
 mod waiting;
 mod watch;

@@ -324,6 +324,10 @@ pub trait MessageLog: Send + Sync + fmt::Debug {
         progress: &StreamProgress,
     ) -> Result<(), LogError>;
 
+    /// Lets a stream be joined again whose session was purged here: its hub has invited this machine once more. Everything in the
+    /// stream is read from the beginning.
+    fn readmit_stream(&self, stream: &StreamId) -> Result<(), LogError>;
+
     /// Deletes a session and its tokens. Its sequence numbers are not reused, and nothing of it is replicated again.
     fn purge(&self, session: &SessionId) -> Result<(), LogError>;
 }

@@ -25,7 +25,7 @@ use paw_core::paths::CheckoutDir;
 use paw_core::{AgentId, Diagnostic, ErrorCode, ErrorReport};
 use paw_host::git::{Git, GitError, ScratchError, ScratchRepo};
 
-pub use publish::{gone_message, is_gone_message};
+pub use publish::{SnapshotNote, gone_message, is_gone_message};
 
 use crate::message::Message;
 
@@ -136,6 +136,8 @@ pub struct AgentWork {
     pub files: Vec<String>,
     /// The directories that the base has and this work has not.
     pub emptied_dirs: Vec<String>,
+    /// Files whose content the snapshot does not have.
+    pub left_out: Vec<String>,
     /// The status to publish. `None` if the contents changed but the list of files did not.
     pub status: Option<Message>,
 }

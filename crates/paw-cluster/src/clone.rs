@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use paw_broker::log::{self, LogError, StreamId};
 use paw_core::paths::{DataDir, PawDir};
 use paw_core::receipt::ClusterReceipt;
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
@@ -27,6 +28,8 @@ pub enum CloneError {
     #[error(transparent)]
     Key(#[from] KeyError),
     #[error(transparent)]
+    Log(#[from] LogError),
+    #[error(transparent)]
     Receipts(#[from] ReceiptsError),
 }
 
@@ -37,6 +40,7 @@ impl Diagnostic for CloneError {
             Self::Git(error) => error.report(),
             Self::File(error) => error.report(),
             Self::Key(error) => error.report(),
+            Self::Log(error) => error.report(),
             Self::Receipts(error) => error.report(),
         }
     }
@@ -84,6 +88,9 @@ pub fn accept(common_dir: &Path, invitation: &[u8]) -> Result<(), CloneError> {
     let text = serde_json::to_vec_pretty(&cluster).map_err(CloneError::Invitation)?;
     let dir = PawDir::of(common_dir);
     files::create_private_dir(dir.path())?;
+    if let (Some(log), Some(stream)) = (log::find(&dir.log())?, StreamId::parse(&cluster.stream)) {
+        log.readmit_stream(&stream)?;
+    }
     Ok(files::write_atomic(&dir.cluster_invitation(), &text, Access::Private)?)
 }
 

@@ -5,20 +5,23 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use paw_broker::log::StreamId;
+use paw_core::paths::PawDir;
 use paw_core::receipt::{ClusterReceipt, HostReceipt, RemoteAgentReceipt};
 use paw_core::{AgentId, BranchName, Diagnostic, ErrorCode, ErrorReport, HostName, NameError, PawError};
-use paw_host::files::Dirs;
-use paw_host::git::{BranchLocation, Git, GitError, Repo};
+use paw_host::files::{Dirs, FileError, Lock};
+use paw_host::git::{BranchLocation, Git, GitError, Repo, ScratchError};
 use paw_host::signing::{KeyError, SecretKey};
 use paw_host::ssh::{SshError, SshTarget};
 use paw_session::lifecycle::{LifecycleError, Session};
 use paw_session::receipts::ReceiptsError;
 use paw_worktree::check;
+use paw_worktree::moved;
 use paw_worktree::rescue::{self, RescueError};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
 use crate::remote::{PrepareRequest, PreparedHost, RemoteError, RemoteHost};
+use crate::snapshot::LARGEST;
 
 /// An agent that should run on another machine.
 #[derive(Debug, Clone)]
@@ -28,6 +31,8 @@ pub struct RemoteAgentRequest {
     pub branch: BranchName,
     pub cli: String,
     pub task: Option<String>,
+    /// It runs somewhere else now, and its work is stored as that of an agent that moves.
+    pub is_moved: bool,
     /// The repository's own commands may run there.
     pub trust: bool,
 }
@@ -51,6 +56,13 @@ pub enum HubError {
     NoCommit,
     #[error("{host} has uncommitted changes in {}", list(paths))]
     Kept { host: HostName, paths: Vec<PathBuf> },
+    #[error("{branch} cannot move with its uncommitted changes: {} cannot be stored", list(files))]
+    LeftOut { branch: BranchName, files: Vec<PathBuf> },
+    #[error(
+        "{branch} cannot move with its uncommitted changes: they have {} MB, and the limit is {} MB",
+        bytes >> 20, LARGEST >> 20
+    )]
+    TooLarge { branch: BranchName, bytes: u64 },
     #[error("the session was purged")]
     Purged,
     #[error(transparent)]
@@ -69,6 +81,10 @@ pub enum HubError {
     Lifecycle(#[from] LifecycleError),
     #[error(transparent)]
     Rescue(#[from] RescueError),
+    #[error(transparent)]
+    File(#[from] FileError),
+    #[error(transparent)]
+    Scratch(#[from] ScratchError),
     #[error(transparent)]
     Announce(PawError),
 }
@@ -94,7 +110,10 @@ impl Diagnostic for HubError {
             )),
             Self::NoCommit => report(ErrorCode::FailedPrecondition).hint("commit something first"),
             Self::Kept { .. } => report(ErrorCode::FailedPrecondition)
-                .hint("commit them there, or use --force (changes are saved there for 'git paw undo')"),
+                .hint("commit them there, or use --force (changes are kept for 'git paw undo')"),
+            Self::LeftOut { .. } => report(ErrorCode::FailedPrecondition)
+                .hint("files above 16 MB, unreadable ones and those with a git filter are not copied; commit them first"),
+            Self::TooLarge { .. } => report(ErrorCode::FailedPrecondition).hint("commit them first"),
             Self::Purged => report(ErrorCode::FailedPrecondition),
             Self::Remote(error) => error.report(),
             Self::Ssh(error) => error.report(),
@@ -104,6 +123,8 @@ impl Diagnostic for HubError {
             Self::Receipts(error) => error.report(),
             Self::Lifecycle(error) => error.report(),
             Self::Rescue(error) => error.report(),
+            Self::File(error) => error.report(),
+            Self::Scratch(error) => error.report(),
             Self::Announce(error) => error.report(),
         }
     }
@@ -131,16 +152,27 @@ impl Hub<'_> {
         }
         let branch = request.branch.clone();
         let is_remote = receipt.cluster.as_ref().is_some_and(|cluster| cluster.find_agent(&branch).is_some());
-        if is_remote || receipt.find_agent(&branch).is_some() {
+        if !request.is_moved && (is_remote || receipt.find_agent(&branch).is_some()) {
             return Err(LifecycleError::AgentExists(branch).into());
         }
         // The other machine gives the agent this id, because it knows no other agent that has it.
         let id = AgentId::for_branch(&branch, |_| false);
-        let remote = receipt.remote_agents().iter().map(|agent| &agent.agent_id);
-        if receipt.agent_ids().contains(&id) || remote.into_iter().any(|other| *other == id) {
+        let remote = receipt.remote_agents().iter().map(|agent| (&agent.branch, agent.agent_id.clone()));
+        let local = receipt.worktrees.iter().map(|agent| &agent.branch).zip(receipt.agent_ids());
+        if remote.chain(local).any(|(of, other)| other == id && *of != branch) {
             return Err(HubError::IdTaken { branch, id });
         }
         Ok(id)
+    }
+
+    /// Checks that a machine can be reached and has a place for the session.
+    pub fn require_ready(&self, name: &HostName, target: &SshTarget) -> Result<(), HubError> {
+        if !self.session.receipt.has_broker() {
+            return Err(HubError::NoBroker);
+        }
+        let git = self.session.repo.git();
+        let host = RemoteHost { name: name.clone(), target: target.clone(), path: None };
+        self.prepare(&host, &git, git.find_default_branch()?.as_ref()).map(drop)
     }
 
     /// Starts an agent on another machine: clone, branch, announcement, worktree and pane there. If a step fails, the agent is
@@ -153,8 +185,10 @@ impl Hub<'_> {
     ) -> Result<RemoteAgentReceipt, HubError> {
         let agent_id = self.require_room_for(request)?;
         let git = self.session.repo.git();
+        // Two commands at once would both start the session there.
+        let _one_at_a_time = Lock::wait(&PawDir::of(&self.session.repo.common_dir).hosts_lock())?;
         let checked_out = |worktree: &paw_host::git::GitWorktree| worktree.branch() == Some(&request.branch);
-        if let Some(worktree) = git.worktrees()?.into_iter().find(checked_out) {
+        if let Some(worktree) = git.worktrees()?.into_iter().find(checked_out).filter(|_| !request.is_moved) {
             return Err(HubError::CheckedOut { branch: request.branch.clone(), path: worktree.path });
         }
         let main = git.find_default_branch()?;
@@ -162,20 +196,30 @@ impl Hub<'_> {
         let prepared = self.prepare(&host, &git, main.as_ref())?;
         host.path = Some(prepared.path.clone());
         let (tip, branch_created) = find_or_create(&git, &request.branch)?;
+        let receipt = &self.session.receipt;
+        let before = receipt.cluster.as_ref().and_then(|cluster| cluster.find_agent(&request.branch));
+        let was_created = before.is_some_and(|agent| agent.branch_created)
+            || receipt.find_agent(&request.branch).is_some_and(|agent| agent.branch_created);
         let agent = RemoteAgentReceipt {
             host: request.host.clone(),
             agent_id,
             branch: request.branch.clone(),
             cli: request.cli.clone(),
-            branch_created,
+            task: request.task.clone(),
+            branch_created: branch_created || was_created,
             unfinished: true,
         };
         let started = self.record(&agent, request, &prepared).and_then(|cluster| {
-            announce().map_err(HubError::Announce)?;
-            self.start(&host, request, (main.as_ref(), &prepared), &cluster)
+            let started = announce().map_err(HubError::Announce);
+            let started =
+                started.and_then(|()| self.start(&host, request, (main.as_ref(), &prepared), &cluster));
+            if started.is_err() {
+                self.forget(&agent.branch)?;
+                before.map_or(Ok(()), |before| self.put_back(before))?;
+            }
+            started
         });
         if let Err(error) = started {
-            self.forget(&agent.branch)?;
             if branch_created {
                 git.delete_ref(&request.branch.full_ref(), &tip)?;
             }
@@ -240,21 +284,32 @@ impl Hub<'_> {
         let receipts = &self.session.receipts;
         let lock = receipts.lock()?;
         let cluster = receipts.update(&self.session.receipt.session_name, &lock, |receipt| {
+            // The receipt may be newer than the one that was checked.
+            let is_remote = receipt.remote_agents().iter().any(|other| other.branch == agent.branch);
+            if !request.is_moved && (is_remote || receipt.find_agent(&agent.branch).is_some()) {
+                return Err(LifecycleError::AgentExists(agent.branch.clone()));
+            }
             let cluster = receipt.cluster.get_or_insert_with(|| new_cluster(hub, own_key));
             cluster.version += 1;
             let host = HostReceipt {
                 key: prepared.key.clone(),
                 agents: BTreeSet::new(),
+                left: BTreeSet::new(),
+                to_clean: BTreeSet::new(),
                 ssh: Some(request.target.to_string()),
                 path: Some(prepared.path.clone()),
             };
             let known = cluster.hosts.entry(request.host.clone()).or_insert(host.clone());
             (known.key, known.ssh, known.path) = (host.key, host.ssh, host.path);
             known.agents.insert(agent.agent_id.clone());
+            known.left.remove(&agent.agent_id);
+            known.to_clean.remove(&agent.agent_id);
+            leave_others(cluster, &agent.agent_id, Some(&agent.host));
+            cluster.agents.retain(|other| other.branch != agent.branch);
             cluster.agents.push(agent.clone());
-            cluster.clone()
+            Ok(cluster.clone())
         })?;
-        cluster.ok_or(HubError::Purged)
+        Ok(cluster.ok_or(HubError::Purged)??)
     }
 
     fn start(
@@ -270,6 +325,9 @@ impl Hub<'_> {
             && git.has_ref(&main.full_ref())?
         {
             refs.insert(0, format!("{0}:{0}", main.full_ref()));
+        }
+        if request.is_moved {
+            refs.push(format!("+{0}:{0}", moved::moved_ref(&request.branch)));
         }
         git.push_to((&host.target, &prepared.path), refs)?;
         let agent = format!("{}={}", request.branch, request.cli);
@@ -296,11 +354,11 @@ impl Hub<'_> {
     }
 
     /// The agent is no longer part of the session. Its host keeps the permission, because messages may still be on their way.
-    fn forget(&self, branch: &BranchName) -> Result<(), HubError> {
+    pub(crate) fn forget(&self, branch: &BranchName) -> Result<(), HubError> {
         self.change(|cluster| cluster.agents.retain(|agent| agent.branch != *branch))
     }
 
-    fn change(&self, change: impl FnOnce(&mut ClusterReceipt)) -> Result<(), HubError> {
+    pub(crate) fn change(&self, change: impl FnOnce(&mut ClusterReceipt)) -> Result<(), HubError> {
         let receipts = &self.session.receipts;
         let lock = receipts.lock()?;
         receipts.update(&self.session.receipt.session_name, &lock, |receipt| {
@@ -340,13 +398,14 @@ impl Hub<'_> {
 
 /// What a host answers when its session was removed.
 #[derive(Debug, Deserialize)]
-struct PurgedHost {
+pub(crate) struct PurgedHost {
     /// Worktrees with uncommitted changes.
-    kept: Vec<PathBuf>,
+    pub(crate) kept: Vec<PathBuf>,
 }
 
 fn new_cluster(hub: HostName, key: String) -> ClusterReceipt {
-    let own = HostReceipt { key, agents: BTreeSet::new(), ssh: None, path: None };
+    let (agents, left, to_clean) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    let own = HostReceipt { key, agents, left, to_clean, ssh: None, path: None };
     ClusterReceipt {
         stream: StreamId::random().to_string(),
         host: hub.clone(),
@@ -354,6 +413,15 @@ fn new_cluster(hub: HostName, key: String) -> ClusterReceipt {
         version: 1,
         hosts: BTreeMap::from([(hub, own)]),
         agents: Vec::new(),
+    }
+}
+
+/// The machines that an agent has left.
+pub(crate) fn leave_others(cluster: &mut ClusterReceipt, agent: &AgentId, now_on: Option<&HostName>) {
+    for (name, host) in &mut cluster.hosts {
+        if Some(name) != now_on && host.agents.contains(agent) {
+            host.left.insert(agent.clone());
+        }
     }
 }
 
@@ -407,4 +475,11 @@ pub fn fetch_branch(repo: &Repo, host: &RemoteHost, branch: &BranchName) -> Resu
         git.run(["update-ref", full.as_str(), new.as_str(), old.as_str()])?;
     }
     Ok(())
+}
+
+/// Brings the work that a host kept before a removal, for `git paw undo`.
+pub fn fetch_rescues(repo: &Repo, host: &RemoteHost) -> Result<(), HubError> {
+    let path = host.path.as_deref().unwrap_or(Path::new(""));
+    let all = format!("{0}*:{0}*", rescue::REFS);
+    Ok(repo.git().fetch_from((&host.target, path), [all])?)
 }

@@ -13,6 +13,9 @@
 //! - [`server`]: a `nats-server` of the session's own
 //! - [`remote`], [`tunnel`], [`link`]: the hub runs git-paw on a host, and keeps a connection to it
 //! - [`hub`], [`clone`]: starts an agent on a host; the host's part of it
+//! - [`placement`]: which machine has room for an agent
+//! - [`relocate`]: an agent that moves to another machine
+//! - [`snapshot`]: uncommitted work of the agents on a host, for the hub
 //! - [`request`]: what the user asks the session's process
 //!
 //! Batches, rosters, reader and outbox are pure.
@@ -26,7 +29,9 @@ pub mod link;
 #[cfg(feature = "nats")]
 pub mod nats;
 pub mod outbox;
+pub mod placement;
 pub mod reader;
+pub mod relocate;
 pub mod remote;
 #[cfg(feature = "nats")]
 pub mod replicator;
@@ -34,5 +39,6 @@ pub mod request;
 pub mod roster;
 #[cfg(feature = "nats")]
 pub mod server;
+pub mod snapshot;
 #[cfg(feature = "nats")]
 pub mod tunnel;

@@ -3,6 +3,8 @@
 //! JetStream keeps what a host sent in the order it was stored. It acknowledges before it syncs to disk, it can be deleted and
 //! restored, and hosts can store entries under subjects that they may not publish to: readers rely on none of that.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
@@ -26,9 +28,12 @@ const SIGNATURE: &str = "Paw-Signature";
 /// The server must take a batch with one message of the largest size.
 const LARGEST_ENTRY: i32 = 1 << 20;
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
+const DELETE_LIMIT: Duration = Duration::from_secs(10);
 const ACK_TIMEOUT: Duration = Duration::from_secs(2);
 const PING: Duration = Duration::from_secs(5);
 const LONGEST_RECONNECT: Duration = Duration::from_secs(2);
+/// A client that is not used any longer. It cannot be told to stop while it has no connection.
+const NEVER: Duration = Duration::from_hours(100_000);
 /// Entries that are asked for at once.
 const PULL: usize = 100;
 const PULL_EXPIRES: Duration = Duration::from_secs(30);
@@ -135,12 +140,33 @@ pub struct NatsStream {
     settings: NatsSettings,
     /// Counts connections. Whatever was asked over an earlier one may never be answered.
     connections: watch::Receiver<u64>,
+    _use: Arc<ClientUse>,
+}
+
+/// Notes when the last user of a client is gone.
+#[derive(Debug)]
+struct ClientUse(Arc<AtomicBool>);
+
+impl Drop for ClientUse {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+/// How long the client waits before it tries to connect again.
+fn reconnect_delay(attempts: usize, is_unused: bool) -> Duration {
+    if is_unused {
+        return NEVER;
+    }
+    Duration::from_millis(50 << attempts.min(6)).min(LONGEST_RECONNECT)
 }
 
 impl NatsStream {
     /// Returns at once; the connection is made as soon as a server answers.
     pub async fn connect(settings: NatsSettings) -> Result<Self, NatsError> {
         let (sender, connections) = watch::channel(0_u64);
+        let is_unused = Arc::new(AtomicBool::new(false));
+        let in_use = Arc::new(ClientUse(Arc::clone(&is_unused)));
         let options = match &settings.login {
             Some(NatsLogin { user, password }) => {
                 ConnectOptions::with_user_and_password(user.clone(), password.clone())
@@ -154,9 +180,8 @@ impl NatsStream {
             .request_timeout(Some(REQUEST_TIMEOUT))
             .retry_on_initial_connect()
             .max_reconnects(None)
-            .reconnect_delay_callback(|attempts| {
-                let doubled = Duration::from_millis(50 << attempts.min(6));
-                doubled.min(LONGEST_RECONNECT)
+            .reconnect_delay_callback(move |attempts| {
+                reconnect_delay(attempts, is_unused.load(Ordering::SeqCst))
             })
             .event_callback(move |event| {
                 match &event {
@@ -172,11 +197,20 @@ impl NatsStream {
             .timeout(REQUEST_TIMEOUT)
             .ack_timeout(ACK_TIMEOUT)
             .build(client.clone());
-        Ok(Self { client, context, settings, connections })
+        Ok(Self { client, context, settings, connections, _use: in_use })
     }
 
     pub fn is_connected(&self) -> bool {
         self.client.connection_state() == async_nats::connection::State::Connected
+    }
+
+    pub async fn wait_until_connected(&self) {
+        let mut connections = self.connections();
+        while !self.is_connected() {
+            if connections.changed().await.is_err() {
+                return;
+            }
+        }
     }
 
     /// Changes with every connection that is made or lost.
@@ -241,6 +275,13 @@ impl NatsStream {
                 _ => Err(refused(error)),
             },
         }
+    }
+
+    /// Whether another process reads the stream as this host. One that was killed is gone with its connection.
+    pub async fn has_other_reader(&self) -> Result<bool, NatsError> {
+        let stream = self.find_or_create().await?;
+        let info = stream.consumer_info(self.settings.host.as_str()).await;
+        Ok(info.is_ok_and(|info| info.num_waiting > 0))
     }
 
     /// How far each host has read, by its reader in the server. A host that is not connected has none after a while.
@@ -360,5 +401,65 @@ impl NatsEntries {
         }
         let seq = info.stream_sequence;
         Ok(NatsEntry { message, seq })
+    }
+}
+
+/// Deletes the stream of a session that was purged: nothing of it runs any more, so nothing fills it again.
+pub fn delete_stream(settings: NatsSettings) -> Result<(), NatsError> {
+    let unreachable = |problem: String| NatsError::Unreachable(problem);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| unreachable(error.to_string()))?;
+    runtime.block_on(async {
+        let deleted = tokio::time::timeout(DELETE_LIMIT, async {
+            let stream = NatsStream::connect(settings).await?;
+            stream.wait_until_connected().await;
+            stream.delete().await
+        });
+        deleted.await.map_err(|_| unreachable("no answer".to_owned()))?
+    })
+}
+
+/// The users in the URLs. The client takes one for all servers.
+pub fn split_logins(servers: &[String]) -> (Vec<String>, Option<NatsLogin>) {
+    let mut login = None;
+    let plain = servers.iter().map(|url| {
+        let (scheme, rest) = url.split_once("://").unwrap_or(("nats", url));
+        let Some((user, address)) = rest.rsplit_once('@') else { return format!("{scheme}://{rest}") };
+        let (user, password) = user.split_once(':').unwrap_or((user, ""));
+        login = Some(NatsLogin { user: user.to_owned(), password: password.to_owned() });
+        format!("{scheme}://{address}")
+    });
+    (plain.collect(), login)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_user_of_a_server_is_taken_from_its_url() {
+        let url = |text: &str| split_logins(&[text.to_owned()]);
+        assert_eq!(url("nats://a:4222"), (vec!["nats://a:4222".to_owned()], None));
+        assert_eq!(url("a:4222").0, ["nats://a:4222"]);
+        let (servers, login) = url("tls://me:p@ss@a:1");
+        assert_eq!(servers, ["tls://a:1"]);
+        assert_eq!(
+            login.map(|login| (login.user, login.password)),
+            Some(("me".to_owned(), "p@ss".to_owned()))
+        );
+    }
+
+    #[test]
+    fn a_client_without_users_does_not_connect_again() {
+        let delays: Vec<_> =
+            [0, 1, 3, 100].map(|attempts| reconnect_delay(attempts, false).as_millis()).into();
+        assert_eq!(delays, [50, 100, 400, 2000]);
+        let flag = Arc::new(AtomicBool::new(false));
+        let first = Arc::new(ClientUse(Arc::clone(&flag)));
+        let second = Arc::clone(&first);
+        drop(first);
+        assert!(!flag.load(Ordering::SeqCst));
+        drop(second);
+        assert_eq!(reconnect_delay(1, flag.load(Ordering::SeqCst)), NEVER);
     }
 }

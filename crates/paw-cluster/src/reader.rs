@@ -267,6 +267,9 @@ impl StreamReader {
             let sender = message.sender().unwrap_or_else(|| message.subject());
             return Err(SkipReason::NotItsAgent(sender.clone()));
         }
+        if self.roster.is_farewell_of_moved(&origin.host, &message) {
+            return Ok(());
+        }
         let draft = MessageDraft::new(message, row.at);
         self.messages.push(ReplicatedMessage { origin: origin.clone(), seq: row.seq, draft });
         Ok(())

@@ -15,6 +15,9 @@ use crate::host::PATHS;
 /// A start creates a worktree and waits for tmux.
 const LIMIT: Duration = Duration::from_mins(5);
 
+/// ssh often passes no locale on, and a tmux server without one shows no Unicode.
+const LOCALE: &str = r#"LANG="${LANG:-C.UTF-8}""#;
+
 /// A command on another machine failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
@@ -118,7 +121,7 @@ pub(crate) fn script(dir: Option<&Path>, args: &[&str]) -> String {
     let quoted = |text: &OsStr| shell_quote(text);
     let enter = dir.map(|dir| format!("cd {} && ", quoted(dir.as_os_str()))).unwrap_or_default();
     let args: Vec<_> = args.iter().map(|arg| quoted(OsStr::new(arg))).collect();
-    let script = format!("{PATHS}; export PATH; {enter}exec git-paw {}", args.join(" "));
+    let script = format!("{PATHS}; {LOCALE}; export PATH LANG; {enter}exec git-paw {}", args.join(" "));
     format!("sh -c {}", quoted(OsStr::new(&script)))
 }
 

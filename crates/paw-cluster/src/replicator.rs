@@ -81,6 +81,8 @@ impl Diagnostic for ReplicationError {
 enum Interruption {
     /// The stream has to be read from another place, or over another connection.
     Again,
+    /// Another process is the hub of the session.
+    OtherHub,
     Nats(NatsError),
     Log(LogError),
 }
@@ -112,6 +114,8 @@ pub struct Replicator {
     send_at: Instant,
     failures: u32,
     nonce: u64,
+    /// The stream was read as this host before.
+    has_joined: bool,
     incarnation: String,
     /// What was reported, so that a hostile host does not fill the log.
     reported: BTreeSet<(String, String)>,
@@ -144,6 +148,7 @@ impl Replicator {
             send_at: Instant::now(),
             failures: 0,
             nonce: 0,
+            has_joined: false,
             incarnation: String::new(),
             reported: BTreeSet::new(),
             status,
@@ -171,6 +176,9 @@ impl Replicator {
                 Interruption::Nats(error) => {
                     tracing::debug!(target: "paw::cluster", "replication waits: {error}");
                     self.set_problem(error.to_string());
+                }
+                Interruption::OtherHub => {
+                    self.set_problem("another machine is the hub of this session, and runs".to_owned());
                 }
                 Interruption::Again => {}
             }
@@ -224,8 +232,13 @@ impl Replicator {
             self.incarnation.clone_from(&state.incarnation);
             self.status.send_modify(|status| status.announced = 0);
         }
+        // Two hubs would overwrite each other's decisions. On another host, its session's lock prevents a second process.
+        if self.settings.nats.is_hub && !self.has_joined && self.nats.has_other_reader().await? {
+            return Err(Interruption::OtherHub);
+        }
         let start = self.reader.start(&state.incarnation, state.last);
         let mut entries = self.nats.read_from(start).await?;
+        self.has_joined = true;
         self.outbox.reset();
         self.outbox.ends_at(state.last);
         self.note_end(state.last);

@@ -17,6 +17,8 @@ pub enum ClusterAction {
     /// Use the hosts and agents in the receipt. Answered when all hosts can know them.
     Apply,
     Status,
+    /// Answered when the messages of this machine are in the stream, or after a while.
+    Drain,
 }
 
 impl ClusterRequest {

@@ -57,7 +57,7 @@ impl Diagnostic for ServerError {
                 MINIMUM.0, MINIMUM.1
             )),
             Self::TooOld { .. } => report(ErrorCode::FailedPrecondition).hint(format!(
-                "older servers lose acknowledged messages in a power failure; update it, {use_another}"
+                "it does not know 'sync_interval: always', so a power failure would lose messages that it has confirmed; update it, {use_another}"
             )),
             Self::NotStarted(_) => {
                 report(ErrorCode::Internal).hint("see its log, paw/nats/server.log in the git directory")

@@ -8,8 +8,9 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use paw_core::HostName;
+use paw_core::{ErrorReport, HostName, text};
 use paw_host::clock::{self, Stopwatch};
+use paw_host::machine;
 use paw_host::process::{Stopper, Stream};
 use paw_host::ssh::{SshTarget, forwarded_port};
 
@@ -29,7 +30,11 @@ pub struct TunnelSettings {
     pub target: SshTarget,
     /// The clone there.
     pub path: PathBuf,
+    /// The repository of the hub.
+    pub hub: PathBuf,
     pub endpoint: TunnelEndpoint,
+    /// The socket through which fetches share the connection.
+    pub shared: PathBuf,
 }
 
 /// How the host reaches the NATS server.
@@ -129,7 +134,10 @@ fn connect(settings: &TunnelSettings, flag: &StopFlag, on_change: &impl Fn(Tunne
         TunnelEndpoint::Forwarded { port, .. } => Some(*port),
         TunnelEndpoint::Direct { .. } => None,
     };
-    let command = settings.target.keep_running(&script(Some(&settings.path), &["__host", "link"]), forward);
+    // Left behind by a connection that was killed; ssh would not replace it.
+    let _ = std::fs::remove_file(&settings.shared);
+    let asked = script(Some(&settings.path), &["__host", "link"]);
+    let command = settings.target.keep_running(&asked, forward, Some(&settings.shared));
     let mark = format!("paw-tunnel-{}-{}", std::process::id(), settings.host);
     let mut running = match command.start(&mark) {
         Ok(running) => running,
@@ -142,8 +150,10 @@ fn connect(settings: &TunnelSettings, flag: &StopFlag, on_change: &impl Fn(Tunne
         let line = serde_json::to_string(&link).unwrap_or_default() + "\n";
         input.as_mut().is_some_and(|input| input.write_all(line.as_bytes()).is_ok())
     };
+    let hub = format!("{}:{}", machine::name(), settings.hub.display());
+    let link_to = |servers, login| HostLink { servers, login, id: link_id(), hub: hub.clone(), pid: None };
     if let TunnelEndpoint::Direct { servers, login } = &settings.endpoint {
-        offer(HostLink { servers: servers.clone(), login: login.clone(), id: link_id() });
+        offer(link_to(servers.clone(), login.clone()));
     }
     let followed = running.follow(|stream, line| match (stream, &settings.endpoint) {
         (Stream::Out, _) if link::is_linked(line) => {
@@ -155,7 +165,7 @@ fn connect(settings: &TunnelSettings, flag: &StopFlag, on_change: &impl Fn(Tunne
         (Stream::Err, TunnelEndpoint::Forwarded { login, .. }) if forwarded_port(line).is_some() => {
             let servers = forwarded_port(line).map(|port| format!("nats://127.0.0.1:{port}"));
             let servers = servers.into_iter().collect();
-            if offer(HostLink { servers, login: Some(login.clone()), id: link_id() }) {
+            if offer(link_to(servers, Some(login.clone()))) {
                 ControlFlow::Continue(())
             } else {
                 ControlFlow::Break(())
@@ -171,7 +181,10 @@ fn connect(settings: &TunnelSettings, flag: &StopFlag, on_change: &impl Fn(Tunne
     });
     match followed {
         Ok(_) if is_connected && said.is_empty() => "the connection was closed".to_owned(),
-        Ok(_) => settings.target.explain(&said).to_string(),
+        Ok(_) => match ErrorReport::find_printed(&String::from_utf8_lossy(&said)) {
+            Some((refusal, _)) => text::output_line(&refusal),
+            None => settings.target.explain(&said).to_string(),
+        },
         Err(error) => error.to_string(),
     }
 }

@@ -14,7 +14,7 @@
 //! - [`signing`]: Ed25519 keys and signatures
 //! - [`signals`]: shutdown signals
 //! - [`terminal`]: detect that the terminal was closed
-//! - [`clock`] and [`disk`]: the current time and the free disk space
+//! - [`clock`], [`disk`] and [`machine`]: the current time, the free disk space, the name of this machine
 
 pub mod caller;
 pub mod clock;
@@ -23,6 +23,7 @@ pub mod disk;
 pub mod files;
 pub mod git;
 pub mod locks;
+pub mod machine;
 pub mod process;
 pub mod sandbox;
 pub mod signals;

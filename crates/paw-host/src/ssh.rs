@@ -1,7 +1,7 @@
 //! Programs on other machines, run by the user's `ssh`. It never asks: a host that needs a password or has an unknown key is an
 //! error with a hint.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use paw_core::text;
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 
-use crate::process::{Command, Exit, Output, ProcessError};
+use crate::process::{Command, Exit, Output, ProcessError, shell_quote};
 
 /// ssh exits with this code if it fails itself.
 const SSH_FAILED: i32 = 255;
@@ -89,6 +89,8 @@ impl Diagnostic for SshError {
     }
 }
 
+/// The longest path of a socket; ssh appends some letters while it creates it.
+const LONGEST_SOCKET: usize = 80;
 /// Options of every call: no terminal, no agent, no questions.
 const OPTIONS: [&str; 5] = ["-T", "-a", "-x", "-o", "BatchMode=yes"];
 /// A connection whose other side does not answer for this long is lost.
@@ -107,11 +109,15 @@ impl SshTarget {
 
     /// A command that keeps running there and whose input stays open. With `forward`, a port of the other machine's loopback
     /// leads to this port here; ssh prints its number, see [`forwarded_port`].
-    pub fn keep_running(&self, command: &str, forward: Option<u16>) -> Command {
+    /// With `shared`, other calls can use the connection, see [`git_ssh_command`].
+    pub fn keep_running(&self, command: &str, forward: Option<u16>, shared: Option<&Path>) -> Command {
+        let shared = shared.filter(|path| path.as_os_str().len() <= LONGEST_SOCKET);
+        let socket = shared.map_or_else(|| "ControlPath=none".to_owned(), control_path);
+        let master = if shared.is_some() { "ControlMaster=yes" } else { "ControlMaster=no" };
         let forward = forward.map(|port| format!("127.0.0.1:0:127.0.0.1:{port}"));
         let forward = forward.iter().flat_map(|ports| ["-o", "ExitOnForwardFailure=yes", "-R", ports]);
         // The number of the port is a message that a quiet ssh would not print.
-        let rest = ["-o", "LogLevel=INFO", "-o", "ControlPath=none"];
+        let rest = ["-o", "LogLevel=INFO", "-o", master, "-o", &socket];
         self.ssh(OPTIONS.into_iter().chain(ALIVE_OPTIONS).chain(rest).chain(forward), command).open_input()
     }
 
@@ -123,7 +129,8 @@ impl SshTarget {
 
     /// A program there that uses no terminal.
     pub fn plain(&self, command: &str) -> Command {
-        self.ssh(OPTIONS.into_iter().chain(["-o", "ClearAllForwardings=yes"]), command)
+        let options = OPTIONS.into_iter().chain(ALIVE_OPTIONS).chain(["-o", "ClearAllForwardings=yes"]);
+        self.ssh(options, command)
     }
 
     /// The URL of a repository there, for git.
@@ -174,9 +181,24 @@ impl SshTarget {
     }
 }
 
-/// What git runs to reach a repository there.
-pub fn git_ssh_command() -> String {
-    format!("ssh -a -x -o BatchMode=yes -o ClearAllForwardings=yes -o ConnectTimeout={CONNECT_SECONDS}")
+/// What git runs to reach a repository there. If a connection is `shared` ([`SshTarget::keep_running`]), it is used.
+pub fn git_ssh_command(shared: Option<&Path>) -> String {
+    let alive = ALIVE_OPTIONS.join(" ");
+    let plain = format!(
+        "ssh -a -x -o BatchMode=yes {alive} -o ClearAllForwardings=yes -o ConnectTimeout={CONNECT_SECONDS}"
+    );
+    match shared.filter(|path| path.exists()) {
+        Some(path) => {
+            let socket = shell_quote(OsStr::new(&control_path(path)));
+            format!("{plain} -o ControlMaster=no -o {socket}")
+        }
+        None => plain,
+    }
+}
+
+/// ssh replaces what follows `%`, and splits words.
+fn control_path(path: &Path) -> String {
+    format!("ControlPath=\"{}\"", path.display().to_string().replace('%', "%%"))
 }
 
 /// The port that ssh has opened on the other machine, if this line of its messages names it.
@@ -231,6 +253,17 @@ mod tests {
         assert_eq!(forwarded_port(line), Some(41234));
         for other in [b"".as_slice(), b"Allocated port x", b"Warning: Permanently added 'big'"] {
             assert_eq!(forwarded_port(other), None);
+        }
+    }
+
+    #[test]
+    fn every_connection_notices_that_the_other_machine_is_gone() {
+        let target: SshTarget = "big".parse().unwrap();
+        let commands = [target.plain("x"), target.interactive("x"), target.keep_running("x", None, None)];
+        let mut texts: Vec<_> = commands.iter().map(|command| format!("{command:?}")).collect();
+        texts.push(git_ssh_command(None));
+        for text in texts {
+            assert!(text.contains("ServerAliveInterval=5") && text.contains("ConnectTimeout=10"), "{text}");
         }
     }
 

@@ -11,7 +11,7 @@ mod version;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -290,7 +290,7 @@ impl Tmux {
 
     /// Whether this process runs in a pane of this server.
     fn is_own_server(&self) -> bool {
-        std::env::var_os("TMUX").is_some_and(|value| self.is_server_of(&value))
+        std::env::var_os("TMUX").is_some_and(|value| self.is_server_of(&value, &socket_dirs()))
     }
 
     /// The size of the terminal that [`Self::attach`] would use, if this process runs in a pane of this server: that of the
@@ -303,11 +303,15 @@ impl Tmux {
         Some((columns.parse().ok()?, lines.parse().ok()?))
     }
 
-    /// Whether the value of `TMUX` belongs to a pane of this server, by the name of its socket.
-    fn is_server_of(&self, variable: &OsStr) -> bool {
+    /// Whether the value of `TMUX` (socket, process, session) belongs to a pane of this server. Servers in other directories may
+    /// have a socket of the same name. tmux uses the first directory whose parent exists.
+    fn is_server_of(&self, variable: &OsStr, dirs: &[PathBuf]) -> bool {
         let variable = variable.to_string_lossy();
-        let socket = variable.split(',').next().and_then(|socket| socket.rsplit('/').next());
-        socket.is_some_and(|socket| socket == self.socket.as_deref().unwrap_or("default"))
+        let Some(theirs) = variable.rsplitn(3, ',').nth(2) else { return false };
+        let dir = dirs.iter().find(|dir| dir.parent().is_some_and(Path::exists));
+        let ours = dir.map(|dir| dir.join(self.socket.as_deref().unwrap_or("default")));
+        let ours = ours.and_then(|socket| socket.canonicalize().ok());
+        ours.is_some() && Path::new(theirs).canonicalize().ok() == ours
     }
 
     fn require_session(&self, session: &SessionName) -> Result<(), TmuxError> {
@@ -345,6 +349,8 @@ fn parse_pane(line: &str) -> Option<TmuxPane> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -356,13 +362,23 @@ mod tests {
     }
 
     #[test]
-    fn is_server_of_compares_socket_names() {
-        let usual = Tmux::default();
-        let own = Tmux::on_socket(Some("paw".to_owned()));
-        assert!(usual.is_server_of(OsStr::new("/tmp/tmux-1000/default,4242,0")));
-        assert!(!own.is_server_of(OsStr::new("/tmp/tmux-1000/default,4242,0")));
-        assert!(own.is_server_of(OsStr::new("/run/user/1/tmux-1/paw,1,0")));
-        assert!(!usual.is_server_of(OsStr::new("")));
+    fn a_pane_belongs_to_the_server_whose_socket_it_names() {
+        let root = tempfile::tempdir().unwrap();
+        let place = |dir: &str| root.path().join(dir).join("tmux-1000");
+        let dirs = [place("set"), place("usual")];
+        let value = |dir: &str, name: &str| {
+            // Any file will do for the socket.
+            fs::create_dir_all(place(dir).join(name)).unwrap();
+            OsString::from(format!("{},4242,0", place(dir).join(name).display()))
+        };
+        let (usual, own) = (Tmux::default(), Tmux::on_socket(Some("paw".to_owned())));
+        assert!(usual.is_server_of(&value("usual", "default"), &dirs));
+        assert!(!own.is_server_of(&value("usual", "default"), &dirs));
+        assert!(own.is_server_of(&value("usual", "paw"), &dirs));
+        assert!(!usual.is_server_of(&value("other,place", "default"), &dirs), "a server of the same name");
+        assert!(usual.is_server_of(&value("set", "default"), &dirs), "the first directory that exists");
+        assert!(!usual.is_server_of(&value("usual", "default"), &dirs));
+        assert!(!usual.is_server_of(OsStr::new(""), &dirs));
     }
 
     #[test]

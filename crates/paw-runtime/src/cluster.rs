@@ -2,28 +2,33 @@
 
 mod hub;
 mod member;
+mod snapshots;
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, Weak};
+use std::time::Duration;
 
 use paw_broker::Bus;
-use paw_broker::log::StreamId;
+use paw_broker::conflict::ConflictMonitor;
+use paw_broker::log::{PageLimit, StreamId};
 use paw_broker::watch;
 use paw_cluster::nats::{NatsLogin, NatsSettings};
 use paw_cluster::replicator::{ReplicationStatus, ReplicatorSettings};
 use paw_cluster::request::ClusterAction;
 use paw_cluster::roster::Roster;
 use paw_core::config::ClusterConfig;
-use paw_core::receipt::ClusterReceipt;
+use paw_core::receipt::{ClusterReceipt, HostReceipt};
 use paw_core::{AgentId, PawError, SessionName};
-use paw_host::clock;
+use paw_host::clock::{self, Stopwatch};
 use paw_host::files::Dirs;
 use paw_host::git::Repo;
 use paw_host::signing::SecretKey;
 use paw_session::Receipts;
 use serde_json::Value;
 use tokio::sync::{Mutex, watch as tokio_watch};
+use tokio::time::sleep;
 
 use hub::RunningHub;
+pub(super) use snapshots::keep_snapshots;
 
 /// What the machines of a session need to know.
 #[derive(Debug)]
@@ -34,6 +39,8 @@ pub(super) struct ClusterContext {
     pub(super) session: SessionName,
     pub(super) bus: Arc<Bus>,
     pub(super) config: ClusterConfig,
+    /// Judges the work of agents on other machines.
+    pub(super) monitor: Weak<ConflictMonitor>,
 }
 
 /// The cluster of a session, once it has one.
@@ -41,11 +48,17 @@ pub(super) struct ClusterContext {
 pub(super) struct Cluster {
     context: ClusterContext,
     hub: Mutex<Option<RunningHub>>,
+    /// Replication on a machine that is not the hub.
+    member: std::sync::Mutex<Option<tokio_watch::Receiver<ReplicationStatus>>>,
 }
+
+/// How long messages may take to be sent before a session is removed.
+const DRAIN_LIMIT: Duration = Duration::from_secs(10);
+const DRAIN_POLL: Duration = Duration::from_millis(50);
 
 impl Cluster {
     pub(super) fn new(context: ClusterContext) -> Arc<Self> {
-        Arc::new(Self { context, hub: Mutex::new(None) })
+        Arc::new(Self { context, hub: Mutex::new(None), member: std::sync::Mutex::default() })
     }
 
     /// Connects the machines in the receipt, until the session ends.
@@ -56,7 +69,7 @@ impl Cluster {
                     tracing::error!(target: "paw::cluster", "other machines are not connected: {error}");
                 }
             }
-            Ok(Some(cluster)) => member::replicate(&self.context, cluster).await,
+            Ok(Some(cluster)) => self.replicate(cluster).await,
             Ok(None) => {}
             Err(error) => {
                 tracing::error!(target: "paw::cluster", "cannot read the session's machines: {error}");
@@ -68,7 +81,27 @@ impl Cluster {
         match action {
             ClusterAction::Apply => self.apply().await,
             ClusterAction::Status => self.status().await,
+            ClusterAction::Drain => self.drain().await,
         }
+    }
+
+    /// Waits until all messages of this machine are in the stream.
+    async fn drain(&self) -> Result<Value, PawError> {
+        let status = self.member.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(status) = status else { return Ok(serde_json::json!({"drained": false})) };
+        let bus = &self.context.bus;
+        let is_drained = || -> Result<bool, PawError> {
+            let rest = bus.log().history(bus.session(), status.borrow().sent, PageLimit::DEFAULT)?;
+            Ok(rest.iter().all(|entry| entry.is_replicated))
+        };
+        let watch = Stopwatch::start();
+        while !is_drained()? {
+            if watch.elapsed() > DRAIN_LIMIT {
+                return Ok(serde_json::json!({"drained": false}));
+            }
+            sleep(DRAIN_POLL).await;
+        }
+        Ok(serde_json::json!({"drained": true}))
     }
 
     /// Ends tunnels and server.
@@ -89,8 +122,9 @@ impl ClusterContext {
         let records = self.bus.records();
         let others = cluster.hosts.iter().filter(|(name, _)| **name != cluster.hub);
         let is_removed = |agent: &&AgentId| cluster.agents.iter().all(|other| other.agent_id != **agent);
-        let removed = others.flat_map(|(_, host)| &host.agents).filter(is_removed);
-        for agent in removed.filter(|agent| records.get(agent).is_some()) {
+        let ran = |host: &HostReceipt| host.agents.difference(&host.left).cloned().collect::<Vec<_>>();
+        let removed: Vec<_> = others.flat_map(|(_, host)| ran(host)).filter(|id| is_removed(&id)).collect();
+        for agent in removed.iter().filter(|agent| records.get(agent).is_some()) {
             self.bus.publish(watch::gone_message(agent), clock::now()).await?;
         }
         Ok(())

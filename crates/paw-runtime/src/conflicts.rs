@@ -2,13 +2,15 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use paw_broker::bus::Subscription;
 use paw_broker::conflict::{self, ConflictMonitor, ConflictMonitorEvent, ConflictReport};
 use paw_broker::hooks::CommitSignal;
 use paw_broker::log::SendId;
-use paw_broker::watch::{self, WatchTarget};
+use paw_broker::message::StatusSource;
+use paw_broker::watch::{self, AgentWork, SnapshotNote, WatchTarget};
 use paw_broker::{Broker, Bus, Message};
 use paw_core::config::PawConfig;
 use paw_core::paths::PawDir;
@@ -25,6 +27,8 @@ pub(super) struct ConflictScope {
     pub(super) receipts: Receipts,
     /// Missing if the broker was started by hand.
     pub(super) session: Option<SessionName>,
+    /// Where the work of agents goes whose hub is another machine.
+    pub(super) works: Option<Sender<AgentWork>>,
 }
 
 impl ConflictScope {
@@ -37,6 +41,12 @@ impl ConflictScope {
     fn is_of_machine(&self, agent: &AgentId) -> bool {
         let cluster = self.load().and_then(|receipt| receipt.cluster);
         cluster.is_none_or(|cluster| cluster.is_judged_here(agent))
+    }
+
+    /// An agent that runs on another machine now has not left the session.
+    fn has_moved(&self, agent: &AgentId) -> bool {
+        self.load()
+            .is_some_and(|receipt| receipt.remote_agents().iter().any(|other| other.agent_id == *agent))
     }
 
     fn judges(&self, report: &ConflictReport) -> bool {
@@ -72,6 +82,12 @@ pub(super) fn start(
             }
         }
         ConflictMonitorEvent::Committed { worktree, commit } => report_commit(&out, &worktree, &commit),
+        ConflictMonitorEvent::Work(work) => {
+            if let Some(works) = &scope.works {
+                let _ = works.send(*work);
+            }
+        }
+        ConflictMonitorEvent::Gone(agent) if scope.has_moved(&agent) => {}
         ConflictMonitorEvent::Gone(agent) => {
             tracing::warn!(target: "paw::session", "the worktree of {agent} no longer exists");
             publish(&out, watch::gone_message(&agent));
@@ -121,6 +137,13 @@ fn publish(bus: &Bus, message: Message) {
     }
 }
 
+/// Whether a snapshot says more than this list of changed files, and arrives soon.
+fn is_snapshot_next(message: &Message) -> bool {
+    let Message::Status(status) = message else { return false };
+    let has_problem = matches!(SnapshotNote::find(message), Some(SnapshotNote::Problem(_)));
+    status.source() == Some(StatusSource::Watcher) && !watch::is_gone_message(message) && !has_problem
+}
+
 /// Passes the session's messages to conflict detection as they are stored. The hub also judges the agents of other machines.
 pub(super) async fn feed(
     mut stream: Subscription,
@@ -129,9 +152,11 @@ pub(super) async fn feed(
     is_hub: bool,
 ) {
     while let Some(page) = stream.next_page().await {
-        let local = page.iter().filter(|kept| is_hub || !kept.entry.is_replicated);
-        for stored in local.filter_map(|kept| kept.parse(bus.session())) {
-            monitor.on_message(stored);
+        for kept in page.iter().filter(|kept| is_hub || !kept.entry.is_replicated) {
+            let Some(stored) = kept.parse(bus.session()) else { continue };
+            if !kept.entry.is_replicated || !is_snapshot_next(&stored.message) {
+                monitor.on_message(stored);
+            }
         }
     }
 }

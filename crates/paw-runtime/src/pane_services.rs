@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-use paw_broker::Bus;
-use paw_core::Receipt;
+use paw_broker::{Bus, Message, watch};
+use paw_core::{AgentId, Receipt};
 use paw_host::clock;
 use paw_session::Receipts;
 use paw_session::delivery::DeliverySettings;
@@ -80,9 +80,23 @@ fn start_monitor(
         session: receipt.session_name.clone(),
         config: settings.config.supervisor.clone().unwrap_or_default(),
     };
-    let publish = move |message| {
+    let (known, session) = (monitored.receipts.clone(), receipt.session_name.clone());
+    let has_left = move |agent: &AgentId| {
+        let receipt = known.load(&session).ok().flatten();
+        receipt.is_some_and(|receipt| *agent != AgentId::supervisor() && !receipt.agent_ids().contains(agent))
+    };
+    let store = move |message| {
         if let Some(Err(error)) = bus.as_ref().map(|bus| bus.publish_blocking(message, clock::now())) {
             tracing::warn!(target: "paw::monitor", "cannot store a message: {error}");
+        }
+    };
+    let publish = move |message: Message| {
+        let about = message.subject().clone();
+        let is_status = matches!(message, Message::Status(_));
+        store(message);
+        // Its last message said that it left. If it was removed while it was looked at, this one came after that.
+        if is_status && has_left(&about) {
+            store(watch::gone_message(&about));
         }
     };
     Monitor::start(monitored, move |event| {

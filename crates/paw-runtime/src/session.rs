@@ -24,7 +24,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use crate::attention::AttentionEvent;
-use crate::cluster::{Cluster, ClusterContext};
+use crate::cluster::{Cluster, ClusterContext, keep_snapshots};
 use crate::conflicts::ConflictScope;
 use crate::pane_services::PaneServices;
 use crate::requests::{RequestAnswers, RequestedRuns};
@@ -96,7 +96,8 @@ impl SessionProcess {
         let machines = receipt.as_ref().and_then(|receipt| receipt.cluster.as_ref());
         let is_hub = machines.is_none_or(ClusterReceipt::is_hub);
         let session = receipt.as_ref().map(|receipt| receipt.session_name.clone());
-        let scope = ConflictScope { receipts: receipts.clone(), session };
+        let works = (!is_hub).then(|| keep_snapshots(Arc::clone(&bus)));
+        let scope = ConflictScope { receipts: receipts.clone(), session, works };
         let (conflicts, messages) = conflicts::start(&repo, &config, targets, &broker, scope)?;
         let feed = conflicts::feed(messages, Arc::clone(&bus), Arc::clone(&conflicts), is_hub);
         let mut tasks = vec![broker.runtime().spawn(feed)];
@@ -133,6 +134,7 @@ impl SessionProcess {
                 session: receipt.session_name.clone(),
                 bus: Arc::clone(&bus),
                 config: config.cluster.clone(),
+                monitor: Arc::downgrade(&conflicts),
             })
         });
         if let Some(cluster) = cluster.clone().filter(|_| machines.is_some()) {

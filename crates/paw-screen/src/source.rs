@@ -53,12 +53,12 @@ pub enum LostConnection {
     Wait(String),
 }
 
-/// Sends updates from the broker of a repository on a separate thread, until the view is closed. `on_message` may derive a
-/// further update from a message. Without a connection, `on_lost` is called with the reason, and may restart the broker.
+/// Sends updates from the broker of a repository on a separate thread, until the view is closed. `on_message` is called with
+/// every message and must not block. Without a connection, `on_lost` is called with the reason, and may restart the broker.
 pub fn follow(
     remote: RemoteBroker,
     updates: mpsc::Sender<DashboardUpdate>,
-    on_message: impl FnMut(&StoredMessage) -> Option<ViewEvent> + Send + 'static,
+    on_message: impl FnMut(&StoredMessage) + Send + 'static,
     on_lost: impl FnMut(String) -> LostConnection + Send + 'static,
 ) -> io::Result<()> {
     let mut follower = Follower { remote, updates, on_message, on_lost };
@@ -74,7 +74,7 @@ struct Follower<M, F> {
 
 impl<M, F> Follower<M, F>
 where
-    M: FnMut(&StoredMessage) -> Option<ViewEvent>,
+    M: FnMut(&StoredMessage),
     F: FnMut(String) -> LostConnection,
 {
     fn run(&mut self) {
@@ -119,9 +119,8 @@ where
             match event.map_err(ConnectionError::from)? {
                 BrokerEvent::Message(stored) => {
                     self.remote.since = Some(stored.seq);
-                    let derived = (self.on_message)(&stored);
-                    let events = [ViewEvent::Message(Arc::from(stored))].into_iter().chain(derived);
-                    self.send(events.map(DashboardUpdate::View))?;
+                    (self.on_message)(&stored);
+                    self.send([DashboardUpdate::View(ViewEvent::Message(Arc::from(stored)))])?;
                 }
                 BrokerEvent::Heartbeat => self.send([])?,
             }

@@ -13,7 +13,7 @@ use paw_agent::hooks::HookEventKind;
 use paw_agent::hooks::notes::{HookNotes, NoteReader};
 use paw_core::config::CliConfig;
 use paw_core::receipt::PromptProgress;
-use paw_core::{AgentId, Diagnostic as _, PawError, Receipt, SessionName};
+use paw_core::{AgentId, PawError, Receipt, SessionName};
 use paw_host::clock::{self, Stopwatch};
 use paw_host::git::Repo;
 use paw_host::tmux::{Tmux, TmuxSession};
@@ -183,9 +183,7 @@ impl ActiveDelivery {
             self.entered_at = Some(progress.at);
             return Some(PromptChange::Progress(progress));
         }
-        // The first line of the error; the rest shows the content of the pane.
-        let problem = self.machine.problem(now).map(|problem| problem.report().message);
-        self.report(problem.map(|message| message.lines().next().unwrap_or_default().to_owned()))
+        self.report(self.machine.problem(now).map(|problem| problem.cause()))
     }
 
     fn report(&mut self, problem: Option<String>) -> Option<PromptChange> {

@@ -16,11 +16,11 @@ use std::time::Duration;
 use jiff::Timestamp;
 use paw_broker::hooks::{self, HookSetup};
 use paw_core::config::PawConfig;
-use paw_core::{AgentId, BranchName, Receipt};
+use paw_core::{AgentId, BranchName, PawError, Receipt};
 use paw_host::git::Repo;
 use paw_host::locks::{ExcludeLock, SessionLock};
 use paw_host::tmux::Tmux;
-use paw_worktree::{Preparation, WorktreeCreation, Worktrees, crash};
+use paw_worktree::{Preparation, WorktreeCreation, Worktrees, crash, moved};
 
 pub use briefings::{BriefingContext, InstalledBriefings};
 pub use broker::{BrokerReservation, PaneTokens};
@@ -207,7 +207,13 @@ pub(crate) fn make_worktrees(
             Err(error) => refused.push((agent.branch.clone(), error)),
         }
     }
-    if refused.is_empty() { Ok(made) } else { Err(LaunchError::Worktrees(refused)) }
+    if !refused.is_empty() {
+        return Err(LaunchError::Worktrees(refused));
+    }
+    for (one, agent) in made.iter().zip(&plan.agents) {
+        moved::restore(&plan.repo, &one.path, &agent.branch).map_err(PawError::from)?;
+    }
+    Ok(made)
 }
 
 pub(crate) fn install_hooks(

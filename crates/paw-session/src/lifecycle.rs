@@ -5,12 +5,14 @@
 //! - [`window`]: its panes, as listed by tmux
 //! - [`status`], [`attach`]: show it
 //! - [`pause`], [`stop`], [`purge`]: end parts of it or all of it
+//! - [`follow`]: windows for its agents on other machines
 //! - [`add`], [`remove`]: add or remove one agent
 //! - `restart`: an agent whose CLI has exited; `restore_agents`: agents whose panes are gone
 
 pub mod add;
 pub mod attach;
 mod error;
+pub mod follow;
 mod pane_layout;
 pub mod pause;
 pub mod process;

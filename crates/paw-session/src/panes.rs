@@ -29,6 +29,8 @@ pub const STATE: &str = "@paw_state";
 pub const ACTIVITY: &str = "@paw_activity";
 /// The pane option with the pane's label for its border, because CLIs overwrite the title.
 pub const LABEL: &str = "@paw_label";
+/// The pane option that is set while someone types into the pane from a browser, shown in its border.
+pub const TAKEN: &str = "@paw_taken";
 /// The session option with the size of new windows before the session was created.
 pub const SIZE_BEFORE: &str = "@paw_default_size";
 /// The session option with the session's unique id.

@@ -45,6 +45,8 @@ pub struct AgentRequest {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartRequest {
     pub agents: Vec<AgentRequest>,
+    /// Agents on other machines start after the session.
+    pub has_remote: bool,
     /// The name of the supervisor's CLI, for a session with a supervisor.
     pub supervisor: Option<String>,
     /// `git paw start --unattended` takes the role of the supervisor.
@@ -173,7 +175,8 @@ pub fn plan(
     let supervisor = config.supervisor.clone().unwrap_or_default();
     let supervised = request.supervisor.is_some();
     let broker = supervised || request.unattended || config.broker.enabled;
-    if request.agents.is_empty() {
+    // The dashboard shows agents on other machines.
+    if request.agents.is_empty() && !(request.has_remote && broker) {
         return Err(PlanError::NoAgents);
     }
     let mode = if supervised { SessionMode::Supervisor } else { SessionMode::Bare };

@@ -119,6 +119,10 @@ impl PendingPrompt {
         &self.agent.cli
     }
 
+    pub fn ask(&self) -> &ApprovalRequest {
+        &self.ask
+    }
+
     /// The whole command, or the file to edit.
     pub fn text(&self) -> String {
         verdict::describe(&self.ask)

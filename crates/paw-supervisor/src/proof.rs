@@ -22,6 +22,6 @@ pub use check::{ProofCheck, check};
 pub use error::ProofError;
 pub use record::{BuildOutput, ProofConditions, ProofRecord, ProvenGate, SignedProof};
 pub use store::ProofStore;
-pub use tips::{add_tips, load_tips};
+pub use tips::{add_tips, add_uncompared_tips, is_about_tips, load_tips};
 pub(crate) use verify::conditions;
 pub use verify::{ProvenReport, Reuse, verify};

@@ -18,6 +18,9 @@ pub struct SessionReport {
     pub agents: BTreeMap<AgentId, AgentReport>,
     /// What the user decided, oldest first: each time that the session needed them.
     pub decisions: Vec<UserDecision>,
+    /// The last state that a monitor has seen of each agent. A restarted monitor reports it once more.
+    #[serde(skip)]
+    last_seen: BTreeMap<AgentId, String>,
 }
 
 /// How often it happened to one agent.
@@ -80,12 +83,7 @@ impl SessionReport {
                 });
             }
             Message::Status(status) if status.source() == Some(StatusSource::Monitor) => {
-                let is = |state: &AgentActivity| status.phase.as_deref() == Some(state.name());
-                if is(&AgentActivity::Exited) {
-                    self.of(&status.agent_id).exits += 1;
-                } else if is(&AgentActivity::RateLimited { resets: None }) {
-                    self.of(&status.agent_id).rate_limits += 1;
-                }
+                self.add_state(&status.agent_id, status.phase.as_deref().unwrap_or_default());
             }
             // The summary of a merge.
             Message::Status(status) if status.phase.as_deref() == Some("merge") => {
@@ -95,6 +93,22 @@ impl SessionReport {
                 }
             }
             _ => {}
+        }
+    }
+
+    fn add_state(&mut self, agent: &AgentId, state: &str) {
+        // What a monitor says of a CLI that it has not seen running yet.
+        if [AgentActivity::Starting, AgentActivity::Unknown].iter().any(|vague| vague.name() == state) {
+            return;
+        }
+        let before = self.last_seen.insert(agent.clone(), state.to_owned());
+        if before.as_deref() == Some(state) {
+            return;
+        }
+        if state == AgentActivity::Exited.name() {
+            self.of(agent).exits += 1;
+        } else if state == (AgentActivity::RateLimited { resets: None }).name() {
+            self.of(agent).rate_limits += 1;
         }
     }
 
@@ -174,7 +188,8 @@ mod tests {
         let over = json!({"from": supervisor, "errors": errors, PAYLOAD_FIELD: {"level": "cleared"}});
         hear(supervisor, "agent.feedback", "feat-a", over);
         hear(supervisor, "agent.verified", "feat-b", json!({"verified_by": supervisor}));
-        for phase in ["exited", "working", "rate_limited"] {
+        // A monitor that was restarted twice repeats what it sees.
+        for phase in ["exited", "starting", "exited", "exited", "working", "rate_limited", "rate_limited"] {
             let seen = json!({"status": "idle", "phase": phase, "source": "tower"});
             hear("feat-a", "agent.status", "feat-a", seen);
         }

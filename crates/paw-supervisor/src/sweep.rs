@@ -8,7 +8,7 @@ use paw_agent::cli;
 use paw_agent::deliver::PaneSnapshot;
 use paw_agent::hooks::ReportedState;
 use paw_agent::hooks::notes::HookNotes;
-use paw_agent::screen::ScreenReading;
+use paw_agent::screen::{ApprovalSubject, ScreenReading};
 use paw_agent::state::{
     AgentActivity, ObservationSource, ObservedState, PaneProcess, ScreenObservation, infer_state,
 };
@@ -42,6 +42,19 @@ impl AgentSnapshot {
     /// The snapshot as plain data for a [`SessionView`].
     pub fn observation(&self, now: Timestamp) -> Observation {
         observe(&self.known, now)
+    }
+
+    /// Whether its state is known, and its prompt could be read whole.
+    pub fn is_readable(&self) -> bool {
+        match &self.known.state {
+            AgentActivity::Unknown => false,
+            // It may be a pane that is too small.
+            AgentActivity::Starting => {
+                self.pane.as_ref().is_none_or(|pane| !pane.look.screen.rows().is_empty())
+            }
+            AgentActivity::WaitingApproval(ask) => !matches!(ask.subject, ApprovalSubject::Unreadable(_)),
+            _ => true,
+        }
     }
 
     /// The last `rows` rows of its pane.
@@ -81,13 +94,21 @@ pub fn find(session: &Session, name: &str, now: Timestamp) -> Result<AgentSnapsh
     }
 }
 
-/// The session with the state of its agents, from one capture of their panes and hooks.
+/// The session with the state of its agents, from one capture of their panes and hooks. The session's process reads a pane that
+/// is too narrow in a wide window, so what it has noted counts where the pane itself cannot be read.
 pub fn load_view(session: &Session, now: Timestamp) -> Result<SessionView, PawError> {
     let SessionCapture { snapshot, agents, supervisor } = capture(session, now)?;
+    let noted: BTreeMap<AgentId, AgentState> =
+        snapshot.observed.iter().map(|(id, seen)| (id.clone(), seen.state)).collect();
     let mut view = SessionView::new(0);
     view.apply(ViewEvent::Snapshot(Box::new(snapshot)));
     let supervisor = supervisor.filter(|supervisor| supervisor.pane.is_some());
-    for one in agents.into_iter().chain(supervisor) {
+    let is_news = |one: &AgentSnapshot| match noted.get(&one.id) {
+        Some(AgentState::Unknown) => one.is_readable() || one.known.state == AgentActivity::Unknown,
+        Some(_) => one.is_readable(),
+        None => true,
+    };
+    for one in agents.into_iter().chain(supervisor).filter(is_news) {
         let seen = one.observation(now);
         view.apply(ViewEvent::Observed { agent: one.id, seen });
     }

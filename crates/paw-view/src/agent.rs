@@ -214,16 +214,18 @@ impl AgentState {
             Self::WaitingApproval => "needs approval",
             Self::WaitingInput => "needs input",
             Self::RateLimited => "rate-limited",
+            // Nothing is known about a CLI whose screen is not recognized, except that it runs.
+            Self::Unknown => "running",
             other => other.name(),
         }
     }
 
     fn category(self) -> StatusCategory {
         match self {
-            Self::Starting | Self::Working => StatusCategory::Working,
+            Self::Starting | Self::Working | Self::Unknown => StatusCategory::Working,
             Self::WaitingApproval | Self::WaitingInput | Self::RateLimited => StatusCategory::Blocked,
             Self::Exited => StatusCategory::Failed,
-            Self::Idle | Self::Unknown => StatusCategory::Idle,
+            Self::Idle => StatusCategory::Idle,
         }
     }
 
@@ -362,6 +364,11 @@ impl AgentView {
         reported.or(self.member.as_ref().map(|member| member.cli.as_str())).unwrap_or_default()
     }
 
+    /// The CLI, with the machine it runs on if that is another one.
+    pub fn cli_and_host(&self) -> String {
+        self.host().map_or_else(|| self.cli().to_owned(), |host| format!("{}@{}", self.cli(), host.name))
+    }
+
     pub fn files(&self) -> &[String] {
         self.reported.as_ref().map(|record| record.modified_files.as_slice()).unwrap_or_default()
     }
@@ -376,6 +383,9 @@ impl AgentView {
     /// specific than "working". An agent at an empty prompt is idle, even if its changed files look like work. It is
     /// verified only if the tip of its branch is.
     pub fn status(&self) -> (StatusCategory, &str) {
+        if self.host().is_some_and(|host| host.unreachable_since().is_some()) {
+            return (StatusCategory::Blocked, "unreachable");
+        }
         let seen = self.observed.as_ref().map(|seen| seen.state);
         if let Some(stuck) = seen.filter(|state| state.is_stuck()) {
             return (stuck.category(), stuck.word());
@@ -386,19 +396,13 @@ impl AgentView {
         }
         let label = self.reported.as_ref().map(|record| (StatusCategory::of(&record.status), record));
         match (label, seen) {
-            (Some((StatusCategory::Working | StatusCategory::Idle, record)), seen) => {
-                let (category, word) = activity(record, seen);
-                // Nothing is known about a CLI whose screen cannot be read, except that it runs.
-                let is_running = word == AgentState::Unknown.word() && process == Some(CliState::Running);
-                if is_running { RUNNING } else { (category, word) }
-            }
+            (Some((StatusCategory::Working | StatusCategory::Idle, record)), seen) => activity(record, seen),
             (Some((_, record)), _) if self.has_regressed(record) => (StatusCategory::Failed, "gates failed"),
             (Some((StatusCategory::Verified, _)), _) => {
                 let verified = self.verification().map(TipVerification::status);
                 verified.unwrap_or((StatusCategory::Committed, "committed"))
             }
             (Some((category, record)), _) => (category, &record.status),
-            (None, Some(AgentState::Unknown)) if process == Some(CliState::Running) => RUNNING,
             (None, Some(state)) => (state.category(), state.word()),
             (None, None) if process == Some(CliState::Starting) => (StatusCategory::Working, "starting"),
             (None, None) => (StatusCategory::Idle, "unknown"),
@@ -407,8 +411,12 @@ impl AgentView {
 
     /// Since when it has this status.
     pub fn since(&self) -> Option<Timestamp> {
+        if let Some(since) = self.host().and_then(MemberHost::unreachable_since) {
+            return Some(since);
+        }
         let stuck = self.observed.as_ref().filter(|seen| seen.state.is_stuck());
-        stuck.map(|seen| seen.since).or_else(|| self.last_seen())
+        let seen = || self.observed.as_ref().map(|seen| seen.since);
+        stuck.map(|seen| seen.since).or_else(|| self.last_seen()).or_else(seen)
     }
 
     /// Whether a check of its work failed since it was last committed.
@@ -433,8 +441,6 @@ impl AgentView {
         changed
     }
 }
-
-const RUNNING: (StatusCategory, &str) = (StatusCategory::Working, "running");
 
 /// The word for an agent that works or rests. The phase of its messages is used unless it is an older observation.
 fn activity(record: &AgentRecord, seen: Option<AgentState>) -> (StatusCategory, &str) {

@@ -88,7 +88,7 @@ impl SessionView {
             (None, _) => (None, None),
         };
         if let Some(PromptDelivery::Failed { prompt_problem }) = prompt {
-            return need(NeedKind::Prompt, prompt_problem, None);
+            return need(NeedKind::Prompt, prompt_problem, seen.map(|seen| seen.since));
         }
         if let Some(seen) = is(AgentState::Exited) {
             return need(NeedKind::Exited, &seen.reason, Some(seen.since));

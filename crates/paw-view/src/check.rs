@@ -28,6 +28,27 @@ pub struct BranchTip {
     pub commit: String,
     /// Whether a signed record of this user says that its gates passed.
     pub proven: bool,
+    /// How many commits of it the main branch does not have, and the other way around. Missing if the reader of the view did not
+    /// compare them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ahead: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behind: Option<u32>,
+}
+
+impl BranchTip {
+    /// A tip that was not compared with the main branch.
+    pub fn new(commit: impl Into<String>, proven: bool) -> Self {
+        Self { commit: commit.into(), proven, ahead: None, behind: None }
+    }
+
+    /// `+2 -1`; nothing for a branch that equals the main branch, or was not compared.
+    pub fn distance(&self) -> Option<String> {
+        match (self.ahead?, self.behind?) {
+            (0, 0) => None,
+            (ahead, behind) => Some(format!("+{ahead} -{behind}")),
+        }
+    }
 }
 
 /// Why the tip of a branch counts as verified.

@@ -1,5 +1,7 @@
 //! Applies events to a view.
 
+use std::sync::Arc;
+
 use paw_broker::message::{IntentMessage, StatusMessage, StatusSource};
 use paw_broker::record::AgentRecords;
 use paw_broker::{Message, StoredMessage, watch};
@@ -33,7 +35,7 @@ impl SessionView {
             }
             ViewEvent::Snapshot(snapshot) => ViewChanges::of(self.on_snapshot(*snapshot)),
             ViewEvent::Records { records, seq } => ViewChanges::of(self.on_records(records, seq)),
-            ViewEvent::Message(stored) => self.on_message(&stored),
+            ViewEvent::Message(stored) => self.on_message(&stored, true),
             ViewEvent::Observed { agent, seen } => ViewChanges::of(self.agent_mut(&agent).observe(seen)),
             ViewEvent::Tips(tips) => ViewChanges::of(self.set_tips(tips)),
             ViewEvent::AgentGone(id) => self.remove(&id),
@@ -100,7 +102,15 @@ impl SessionView {
         changed
     }
 
-    fn on_message(&mut self, stored: &StoredMessage) -> ViewChanges {
+    /// Applies messages that were read together. Of many, only those that stay in the list are prepared for display.
+    pub fn apply_messages(&mut self, page: &[Arc<StoredMessage>]) {
+        let skipped = page.len().saturating_sub(self.max_messages);
+        for (index, stored) in page.iter().enumerate() {
+            self.on_message(stored, index >= skipped);
+        }
+    }
+
+    fn on_message(&mut self, stored: &StoredMessage, is_listed: bool) -> ViewChanges {
         if stored.seq <= self.last_seq {
             return ViewChanges::default();
         }
@@ -134,7 +144,7 @@ impl SessionView {
         } else {
             self.record(stored);
         }
-        if self.max_messages > 0 {
+        if is_listed && self.max_messages > 0 {
             while self.messages.len() >= self.max_messages {
                 self.messages.pop_front();
             }

@@ -234,9 +234,7 @@ fn a_check_belongs_to_its_commit_and_the_latest_one_counts() {
 
 #[test]
 fn an_agent_is_verified_only_if_the_tip_of_its_branch_is() {
-    let tip = |commit: &str, proven| {
-        ViewEvent::Tips(vec![(id("feat-x"), BranchTip { commit: commit.to_owned(), proven })])
-    };
+    let tip = |commit: &str, proven| ViewEvent::Tips(vec![(id("feat-x"), BranchTip::new(commit, proven))]);
     let verified = |commit: &str| {
         message("agent.verified", "feat-x", &json!({"verified_by": "supervisor", "commit": commit}))
     };
@@ -358,7 +356,8 @@ fn an_agent_without_messages_shows_what_was_observed() {
         view.agents[0].status().1.to_owned()
     };
     assert_eq!(observe(&mut view, 1, AgentState::Idle), "idle");
-    assert_eq!(observe(&mut view, 2, AgentState::Unknown), "unknown");
+    assert_eq!(observe(&mut view, 2, AgentState::Unknown), "running", "that much is known");
+    assert_eq!(view.agents[0].since(), Some(at(2)));
     // An observation is newer than the phase of an older message.
     apply(
         &mut view,
@@ -506,6 +505,19 @@ proptest! {
         built.apply(ViewEvent::Records { records, seq: known as u64 });
         apply(&mut built, messages, 1);
         prop_assert_eq!(built, live);
+    }
+
+    #[test]
+    fn messages_that_are_read_together_make_the_same_view(
+        messages in proptest::collection::vec(any_message(), 0..60), together in 1..20_usize, kept in 0..8_usize,
+    ) {
+        let (mut one, mut pages) = (SessionView::new(kept), SessionView::new(kept));
+        apply(&mut one, messages.clone(), 1);
+        let messages: Vec<_> = (1..).zip(messages).map(|(seq, message)| stored(seq, message)).collect();
+        for page in messages.chunks(together) {
+            pages.apply_messages(page);
+        }
+        prop_assert_eq!(pages, one);
     }
 
     #[test]

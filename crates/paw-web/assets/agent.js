@@ -3,9 +3,9 @@
 import { html, useState } from "./vendor/preact.js";
 import { agentPath, post } from "./api.js";
 import { Diff } from "./diff.js";
-import { needWords, usageWords } from "./format.js";
+import { clock, needWords, usageWords } from "./format.js";
 import { MessageList } from "./messages.js";
-import { AnswerForm, StateBadge, Verification, isQuestion } from "./overview.js";
+import { AnswerForm, HostChip, StateBadge, Verification, isQuestion } from "./overview.js";
 import { PromptCard } from "./prompt.js";
 import { Terminal } from "./terminal.js";
 import { mayAct, state } from "./store.js";
@@ -38,6 +38,7 @@ function Facts({ agent }) {
   const rows = [
     ["Observed", agent.observed?.reason],
     ["Worktree", agent.worktree_path],
+    ["Machine", agent.host && [agent.host.name, agent.host.reachable === false && `unreachable since ${clock(agent.host.since)}: ${agent.host.problem ?? ""}`].filter(Boolean).join(", ")],
     ["Says", agent.last_message],
     ["Plans to change", agent.plan && [agent.plan.files.join(", "), agent.plan.summary].filter(Boolean).join(": ")],
     ["Changed files", agent.reported?.modified_files?.join("\n")],
@@ -67,7 +68,7 @@ export function AgentPage({ id, tab = "" }) {
   if (!agent) return html`<p>There is no agent ${id} in this session. <a href="#/">All agents</a></p>`;
   const link = (name) => `#/agent/${encodeURIComponent(id)}${name && `/${name}`}`;
   return html`
-    <div class="top"><h2>${agent.branch ?? id}</h2><span class="chip">${agent.cli}</span><${StateBadge} agent=${agent} /><${Verification} agent=${agent} /></div>
+    <div class="top"><h2>${agent.branch ?? id}</h2><span class="chip">${agent.cli}</span><${HostChip} agent=${agent} /><${StateBadge} agent=${agent} /><${Verification} agent=${agent} /></div>
     <nav class="tabs" aria-label=${`Views of ${id}`}>${TABS.map(([name, title]) =>
       html`<a href=${link(name)} aria-current=${name === tab ? "page" : undefined}>${title}</a>`)}</nav>
     ${tab === "diff" ? html`<${Diff} agent=${id} />` : tab === "terminal" ? html`<${Terminal} agent=${id} />` : html`<${State} agent=${agent} />`}`;

@@ -2,7 +2,7 @@
 
 import { html, useState } from "./vendor/preact.js";
 import { post } from "./api.js";
-import { age, needWords, plural, shortCommit, urgency, usageWords } from "./format.js";
+import { age, clock, needWords, plural, shortCommit, urgency, usageWords } from "./format.js";
 import { PromptCard } from "./prompt.js";
 import { mayAct, state } from "./store.js";
 
@@ -52,6 +52,14 @@ export function StateBadge({ agent }) {
     ${agent.since ? html`<small>${age(agent.since)}</small>` : null}</span>`;
 }
 
+// The other machine that the agent runs on.
+export function HostChip({ agent }) {
+  const host = agent.host;
+  if (!host) return null;
+  const problem = host.reachable === false ? `unreachable since ${clock(host.since)}: ${host.problem ?? ""}` : undefined;
+  return html`<span class=${problem ? "chip failed" : "chip"} title=${problem}>@${host.name}</span>`;
+}
+
 // Whether the tip of the agent's branch is verified, and why.
 export function Verification({ agent }) {
   const tip = shortCommit(agent.tip?.commit);
@@ -66,7 +74,7 @@ function AgentRow({ agent }) {
   const conflicts = state.conflicts.filter((conflict) => conflict.agents.includes(agent.agent_id)).length;
   const usage = usageWords(agent.usage);
   return html`<li class="agent">
-    <a class="who branch" href=${agentLink(agent.agent_id)}>${agent.branch ?? agent.agent_id}${agent.cli ? html`<span class="chip">${agent.cli}</span>` : null}</a>
+    <a class="who branch" href=${agentLink(agent.agent_id)}>${agent.branch ?? agent.agent_id}${agent.cli ? html`<span class="chip">${agent.cli}</span>` : null}<${HostChip} agent=${agent} /></a>
     <${StateBadge} agent=${agent} />
     <span class="facts">
       ${files ? html`<a href=${agentLink(agent.agent_id, "diff")}>${plural(files, "file")}</a>` : null}

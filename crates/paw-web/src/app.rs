@@ -1,14 +1,15 @@
 //! What every request needs.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use hyper::http::request::Parts;
 use jiff::Timestamp;
 use paw_broker::Bus;
 use paw_broker::http::RunRequest;
-use paw_core::{AgentId, PawError};
+use paw_core::{AgentId, BranchName, PawError};
 use paw_host::clock;
 use paw_host::files::Dirs;
 use paw_host::git::Repo;
@@ -42,10 +43,13 @@ pub(crate) struct App {
     pub(crate) names: OwnNames,
     pub(crate) jobs: Jobs,
     pub(crate) streams: Arc<Semaphore>,
+    /// The branch that agents' branches are compared with.
+    base: OnceLock<Option<BranchName>>,
     /// No login may act, whatever its code says.
     view_only: bool,
     logins: Mutex<(LoginFile, Logins)>,
     taken: Mutex<TakeOvers>,
+    taken_panes: watch::Sender<BTreeSet<AgentId>>,
     revoked: watch::Sender<u64>,
     closed: AtomicBool,
 }
@@ -76,9 +80,11 @@ impl App {
             feed,
             names,
             streams: Arc::new(Semaphore::new(MOST_STREAMS)),
+            base: OnceLock::new(),
             view_only,
             logins: Mutex::new(logins),
             taken: Mutex::default(),
+            taken_panes: watch::channel(BTreeSet::new()).0,
             revoked: watch::channel(0).0,
             closed: AtomicBool::new(false),
         })
@@ -188,11 +194,33 @@ impl App {
         self.show_taken();
     }
 
-    /// Shows every page who types where.
+    /// Shows every page, and the people at the terminal, who types where.
     pub(crate) fn show_taken(&self) {
-        let shown = json!(self.taken().all(clock::now()));
+        let (shown, agents) = {
+            let mut taken = self.taken();
+            let all = taken.all(clock::now());
+            (json!(all), all.keys().cloned().collect::<BTreeSet<_>>())
+        };
+        self.taken_panes.send_if_modified(|known| {
+            let changed = *known != agents;
+            *known = agents;
+            changed
+        });
         self.feed.set("terminals", shown);
         self.feed.flush(clock::now());
+    }
+
+    /// The agents whose panes are taken over.
+    pub(crate) fn taken_panes(&self) -> watch::Receiver<BTreeSet<AgentId>> {
+        self.taken_panes.subscribe()
+    }
+
+    /// How long until a pane is released.
+    pub(crate) fn until_release(&self) -> Option<Duration> {
+        let now = clock::now();
+        let first = self.taken().all(now).values().map(|holder| holder.until).min()?;
+        // Rounded up, so that it is over then.
+        Some(Duration::try_from(first.duration_since(now)).unwrap_or_default() + Duration::from_millis(1))
     }
 
     /// The session as it is now.
@@ -207,7 +235,8 @@ impl App {
             let members = view.agents.iter();
             members.filter_map(|agent| Some((agent.id.clone(), agent.branch()?.clone()))).collect::<Vec<_>>()
         });
-        match proof::load_tips(&members, &self.repo, &self.dirs) {
+        let base = self.base.get_or_init(|| self.repo.git().find_default_branch().ok().flatten());
+        match proof::load_tips(&members, &self.repo, &self.dirs, base.as_ref()) {
             Ok(tips) => self.feed.apply([ViewEvent::Tips(tips)]),
             Err(error) => tracing::warn!(target: "paw::web", "cannot read the signed proofs: {error}"),
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
+use paw_broker::StoredMessage;
 use paw_view::{AgentView, MessageView, SessionView, ViewEvent};
 use serde_json::{Map, Value, json};
 use tokio::sync::{Notify, broadcast};
@@ -12,7 +13,7 @@ use tokio::sync::{Notify, broadcast};
 /// Changes that a page may miss before it gets everything again.
 const BACKLOG: usize = 64;
 /// Messages in the first document, and at most in a change: a page shows no more, and searches for older ones.
-const RECENT: usize = 200;
+pub(crate) const RECENT: usize = 200;
 
 /// The state of the session for pages.
 #[derive(Debug)]
@@ -69,6 +70,11 @@ impl Feed {
         for event in events {
             state.view.apply(event);
         }
+    }
+
+    /// Like [`Self::apply`], for messages that were read together.
+    pub(crate) fn apply_messages(&self, page: &[Arc<StoredMessage>]) {
+        self.state().view.apply_messages(page);
     }
 
     /// Replaces a part that does not come from the view.

@@ -18,6 +18,7 @@ mod feed;
 mod job;
 mod login;
 mod page;
+mod pane_marks;
 mod request;
 mod response;
 mod route;

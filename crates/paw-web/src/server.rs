@@ -8,8 +8,9 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use paw_broker::Bus;
 use paw_broker::http::RunRequest;
-use paw_broker::{Bus, Message};
+use paw_broker::log::PageLimit;
 use paw_core::PawError;
 use paw_core::paths::PawDir;
 use paw_host::clock::{self, Stopwatch};
@@ -28,9 +29,9 @@ use tokio_rustls::TlsAcceptor;
 use crate::access::OwnNames;
 use crate::app::{App, AppParts};
 use crate::error::WebError;
-use crate::feed::Feed;
+use crate::feed::{self, Feed};
 use crate::login::{LoginFile, Scope};
-use crate::route;
+use crate::{pane_marks, route};
 
 /// Connections that may be open at once.
 const MOST_CONNECTIONS: usize = 256;
@@ -44,8 +45,10 @@ const TOGETHER: Duration = Duration::from_millis(50);
 const BETWEEN_SNAPSHOTS: Duration = Duration::from_secs(3);
 /// The shortest time between two looks at the tips of branches because of messages.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(300);
-/// Messages that the view keeps.
-const KEPT_MESSAGES: usize = 2_000;
+/// How long pages wait for changes while more messages arrive than can be read at once.
+const LATEST: Duration = Duration::from_millis(250);
+/// Messages that are read at once.
+const PAGE: PageLimit = PageLimit { messages: 4000, bytes: 4 << 20 };
 
 /// What a server needs to start.
 pub(crate) struct WebSettings {
@@ -86,6 +89,7 @@ impl WebServer {
             tokio::spawn(accept(listener, tls, Arc::clone(&app))),
             tokio::spawn(follow_messages(Arc::clone(&app))),
             tokio::spawn(follow_session(Arc::clone(&app))),
+            tokio::spawn(pane_marks::follow(Arc::clone(&app))),
         ];
         Ok(Self { app, address, hosts, encrypted, tasks })
     }
@@ -130,6 +134,7 @@ impl WebServer {
             task.abort();
             let _ = task.await;
         }
+        pane_marks::clear(self.app).await;
     }
 }
 
@@ -155,7 +160,7 @@ async fn listen(bind: IpAddr, ports: &[u16]) -> Result<(TcpListener, SocketAddr)
 }
 
 fn load_view(repo: &Repo, receipts: &Receipts, bus: &Bus, dirs: &Dirs) -> Result<SessionView, PawError> {
-    let mut view = SessionView::new(KEPT_MESSAGES);
+    let mut view = SessionView::new(feed::RECENT);
     if let Some(session) = Session::find(repo, receipts)? {
         view.apply(ViewEvent::Snapshot(Box::new(session.snapshot()?)));
     }
@@ -217,27 +222,25 @@ async fn serve(
 
 /// Applies messages as they are stored.
 async fn follow_messages(app: Arc<App>) {
-    let mut stream = app.bus.subscribe_after(app.feed.read(|view| view.last_seq));
-    let mut looked = Stopwatch::start();
-    while let Ok(Some(page)) = stream.next().await {
-        let session = app.bus.session();
-        let stored: Vec<_> = page.iter().filter_map(|kept| kept.parse(session)).collect();
-        let is_news = |message: &Message| {
-            matches!(
-                message,
-                Message::Verified(_) | Message::Artifact(_) | Message::Feedback(_) | Message::AdvancedMain(_)
-            )
-        };
-        let has_news = stored.iter().any(|stored| is_news(&stored.message));
-        app.feed.apply(stored.into_iter().map(ViewEvent::Message));
+    let since = app.feed.read(|view| view.last_seq);
+    let mut stream = app.bus.subscribe_after(since).with_limit(PAGE).with_pause(TOGETHER);
+    let (mut looked, mut told) = (Stopwatch::start(), Stopwatch::start());
+    let mut has_news = false;
+    while let Some(page) = stream.next_page().await {
+        let stored: Vec<_> = page.iter().filter_map(|kept| kept.parse(app.bus.session())).collect();
+        has_news |= stored.iter().any(|stored| proof::is_about_tips(&stored.message));
+        app.feed.apply_messages(&stored);
+        if stream.since() < stream.newest() && told.elapsed() < LATEST {
+            continue;
+        }
         // A tip that moved or was proven is told with its message, unless there are many: git is asked for it.
         if has_news && app.feed.has_readers() && looked.elapsed() > BETWEEN_LOOKS {
-            looked = Stopwatch::start();
+            (looked, has_news) = (Stopwatch::start(), false);
             let asked = Arc::clone(&app);
             let _ = tokio::task::spawn_blocking(move || asked.load_tips()).await;
         }
         app.feed.flush(clock::now());
-        tokio::time::sleep(TOGETHER).await;
+        told = Stopwatch::start();
     }
 }
 

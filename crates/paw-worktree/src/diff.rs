@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use paw_core::paths::{CheckoutDir, PawDir};
-use paw_host::git::{Repo, ScratchError, ScratchRepo, WorktreeSnapshot, WorktreeSnapshotter};
+use paw_host::git::{KeptWork, Repo, ScratchError, ScratchRepo, WorktreeSnapshot, WorktreeSnapshotter};
 use serde::Serialize;
 
 /// The work in one worktree, at one moment.
@@ -54,6 +54,37 @@ impl WorkDiff {
             snapshotter.take_whole(&main.map(|main| main.full_ref()).into_iter().collect::<Vec<_>>())?;
         let base = snapshotter.base().map_or_else(|| scratch.empty_tree().to_owned(), str::to_owned);
         Ok(Self { scratch, base, snapshot })
+    }
+
+    /// The work in a stored snapshot: a commit on top of the branch.
+    pub fn of_snapshot(repo: &Repo, commit: &str) -> Result<Self, ScratchError> {
+        let scratch = Arc::new(ScratchRepo::open(&repo.common_dir, &PawDir::of(&repo.common_dir).radar())?);
+        let main = repo.git().find_default_branch()?.map(|main| main.full_ref());
+        let bases: Vec<_> = main.into_iter().collect();
+        let found = scratch.find_work(commit, &bases)?;
+        let (tree, head) = found.work.split_once(' ').unwrap_or((&found.work, ""));
+        let (tree, head) = (tree.to_owned(), (!head.is_empty()).then(|| head.to_owned()));
+        let of_head = head.as_ref().map(|head| repo.git().find_object(head, "tree")).transpose()?.flatten();
+        let snapshot = WorktreeSnapshot {
+            clean: of_head.as_ref() == Some(&tree),
+            work: found.work,
+            tree,
+            head,
+            changed: found.changed,
+            left_out: Vec::new(),
+            emptied_dirs: found.emptied_dirs,
+        };
+        Ok(Self { scratch, base: found.base, snapshot })
+    }
+
+    /// Stores the work as a commit on top of the branch, under `full_ref`. It may add up to `largest` bytes.
+    pub fn keep(&self, full_ref: &str, largest: u64) -> Result<KeptWork, ScratchError> {
+        self.scratch.keep_work(&self.snapshot.work, full_ref, largest)
+    }
+
+    /// Changed files whose content is not known: too large, unreadable, or converted by a filter.
+    pub fn left_out(&self) -> &[PathBuf] {
+        &self.snapshot.left_out
     }
 
     /// The commit at which the work began.

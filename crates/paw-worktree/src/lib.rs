@@ -5,6 +5,7 @@
 //! - [`create`] and [`check`]: creation, and the checks that run before anything changes
 //! - [`session`]: the worktrees of a session's agents
 //! - [`diff`]: the work in a worktree, uncommitted files included
+//! - [`moved`]: work that an agent takes along to another machine
 //! - [`checkout`]: every checkout of a repository, and the one that a person means by a name
 //! - [`list`], [`switch`], [`remove`], [`adopt`]: the other operations
 //! - [`registry`]: the database of worktrees and their conversations
@@ -25,6 +26,7 @@ pub mod diff;
 pub mod error;
 pub mod id;
 pub mod list;
+pub mod moved;
 pub mod reconcile;
 mod recover;
 pub mod registry;

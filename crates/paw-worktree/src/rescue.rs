@@ -46,6 +46,7 @@ use serde::{Deserialize, Serialize};
 
 pub use branch::BranchOutcome;
 pub use error::RescueError;
+pub use id::PREFIX as REFS;
 pub(crate) use ignored_repositories::find_ignored_repositories;
 pub(crate) use list::require_with_tip;
 pub use list::{find_record, forget, list, require};

@@ -6,6 +6,7 @@ use clap::Args;
 use paw_agent::hooks::HookEnvironment;
 use paw_agent::{cli, detect_clis};
 use paw_broker::client::BrokerClient;
+use paw_cluster::placement::AUTO;
 use paw_core::config::PawConfig;
 use paw_core::{BranchName, ErrorCode, PawError, SessionMode};
 use paw_host::clock;
@@ -32,7 +33,8 @@ use crate::context::Context;
   git paw add feat/train@big
   git paw add --from-spec add-auth")]
 pub(crate) struct AddArgs {
-    /// The branches to work on, created if they do not exist; BRANCH=CLI chooses the CLI of one, BRANCH@HOST its machine
+    /// The branches to work on, created if they do not exist; BRANCH=CLI chooses the CLI of one, BRANCH@HOST its machine,
+    /// BRANCH@auto one with free slots
     #[arg(required_unless_present = "from_spec", value_name = "BRANCH")]
     branches: Vec<String>,
     /// The agent's CLI [default: the spec's, else the first agent's]
@@ -61,7 +63,8 @@ pub(crate) fn run(args: &AddArgs, context: &Context) -> Result<(), PawError> {
     let layers = context.load_config()?;
     let consent = Consent::of_flag(args.trust);
     let config = approval::session_config(&layers, &session.repo, consent, context)?;
-    let wanted = gather(args, &session, &config, context)?;
+    let mut wanted = gather(args, &session, &config, context)?;
+    context.place_agents(&mut wanted, Some(&session.receipt))?;
     let (remote, wanted): (Vec<_>, Vec<_>) = wanted.into_iter().partition(|agent| agent.host.is_some());
     context.require_cluster(&remote)?;
     let preparation = approval::preparation(&layers, &config, &session.repo, consent, context)?;
@@ -119,7 +122,7 @@ fn gather(
     config: &PawConfig,
     context: &Context,
 ) -> Result<Vec<AgentRequest>, PawError> {
-    let is_host = |name: &str| config.hosts.contains_key(name);
+    let is_host = |name: &str| name == AUTO || config.hosts.contains_key(name);
     let mut clis = detect_clis(&config.clis, &context.search_path);
     for (_, name) in args.branches.iter().filter_map(|text| text.rsplit_once('=')) {
         clis.add_program(name, &context.search_path);
@@ -177,6 +180,7 @@ fn make_plan(
     found.add_program(&request.cli, &context.search_path);
     let git = repo.git();
     let request = StartRequest {
+        has_remote: false,
         agents: vec![request],
         supervisor: receipt.supervisor.as_ref().map(|it| it.cli.clone()).filter(|_| supervised(session)),
         unattended: receipt.unattended,

@@ -42,7 +42,7 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
     let has_cluster = session.receipt.cluster.is_some();
     let answer = if has_cluster {
         context.require_user("ask about other machines")?;
-        context.answer_request(&ClusterRequest { cluster: ClusterAction::Status })?
+        context.repeat_request(&ClusterRequest { cluster: ClusterAction::Status })?
     } else {
         json!({"stream": null, "hosts": []})
     };

@@ -4,6 +4,7 @@ mod changes;
 mod members;
 mod preview;
 mod requests;
+mod tips;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,12 +13,11 @@ use clap::Args;
 use jiff::tz::TimeZone;
 use paw_broker::endpoint::Endpoint;
 use paw_broker::identity::Keyring;
-use paw_broker::{Message, SessionId, StoredMessage, log};
+use paw_broker::{SessionId, StoredMessage, log};
 use paw_core::config::PawConfig;
 use paw_core::paths::PawDir;
-use paw_core::{AgentId, BranchName, PawError, SessionStatus};
+use paw_core::{AgentId, PawError, SessionStatus};
 use paw_host::clock::Stopwatch;
-use paw_host::files::Dirs;
 use paw_host::git::Repo;
 use paw_host::process::own_program;
 use paw_screen::dashboard::run::{DashboardChannels, DashboardExit, run_on_terminal};
@@ -32,6 +32,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::context::Context;
 use requests::RequestContext;
+use tips::TipWatch;
 
 /// Watch and steer a running session from any terminal
 ///
@@ -108,8 +109,8 @@ fn show(
         end: Some(end).filter(|_| host == DashboardHost::Session),
         started: None,
     };
-    let mut proofs = ProofWatch::new(&view, repo, context);
-    let on_message = move |stored: &StoredMessage| proofs.on_message(stored);
+    let tips = TipWatch::start(&view, repo, session, context, sender.clone()).map_err(cannot_start)?;
+    let on_message = move |stored: &StoredMessage| tips.on_message(&stored.message);
     let on_lost = move |reason| reviver.on_lost(reason);
     source::follow(remote, sender.clone(), on_message, on_lost).map_err(cannot_start)?;
     let (dirs, feed) = (context.dirs.clone(), sender.clone());
@@ -147,30 +148,6 @@ fn load_view(config: &PawConfig, repo: &Repo, session: Option<&Session>) -> Resu
     let id = session.map(|session| SessionId::new(&session.receipt.session_id()));
     messages::load(&repo.common_dir, id.as_ref(), &mut view)?;
     Ok(view)
-}
-
-/// Looks at the tips of the agents' branches when a message says that one has moved or was checked.
-struct ProofWatch {
-    members: Vec<(AgentId, BranchName)>,
-    repo: Repo,
-    dirs: Dirs,
-}
-
-impl ProofWatch {
-    fn new(view: &SessionView, repo: &Repo, context: &Context) -> Self {
-        let members =
-            view.agents.iter().filter_map(|agent| Some((agent.id.clone(), agent.branch()?.clone())));
-        Self { members: members.collect(), repo: repo.clone(), dirs: context.dirs.clone() }
-    }
-
-    fn on_message(&mut self, stored: &StoredMessage) -> Option<ViewEvent> {
-        let is_news = matches!(
-            stored.message,
-            Message::Verified(_) | Message::Artifact(_) | Message::Feedback(_) | Message::AdvancedMain(_)
-        );
-        let tips = is_news.then(|| proof::load_tips(&self.members, &self.repo, &self.dirs).ok())??;
-        Some(ViewEvent::Tips(tips))
-    }
 }
 
 /// The shortest time between two restarts of the session's process, so that one that cannot run is not restarted forever.

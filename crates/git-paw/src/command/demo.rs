@@ -4,6 +4,8 @@
 
 pub(crate) mod agent;
 mod chapters;
+mod hosts;
+mod machines;
 mod message_log;
 mod scratch_repo;
 
@@ -26,11 +28,14 @@ use scratch_repo::ScratchRepo;
 /// the session; detach (prefix, then d) to continue. Everything is removed at the end. The exit code is 1 if a step did not
 /// work.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  git paw demo\n  git paw demo --keep")]
+#[command(after_help = "Examples:\n  git paw demo\n  git paw demo --keep\n  git paw demo --hosts")]
 pub(crate) struct DemoArgs {
     /// Keep the scratch repository and the session
     #[arg(long)]
     keep: bool,
+    /// Show a session on three machines instead: ssh servers on this computer, in network namespaces if you are root
+    #[arg(long, conflicts_with = "keep")]
+    hosts: bool,
 }
 
 pub(crate) fn run(args: &DemoArgs, context: &Context) -> Result<(), PawError> {
@@ -39,6 +44,10 @@ pub(crate) fn run(args: &DemoArgs, context: &Context) -> Result<(), PawError> {
         .prefix("git-paw-demo-")
         .tempdir()
         .map_err(|error| PawError::internal(format!("cannot create a scratch directory: {error}")))?;
+    if args.hosts {
+        hosts::run(dir.path(), context)?;
+        return context.output.say("removed the session, the machines and the scratch repository");
+    }
     let watched = io::stdin().is_terminal() && io::stdout().is_terminal();
     let scratch = ScratchRepo::prepare(dir.path(), watched)?;
     context.output.say(&format!("created a scratch repository: {}", scratch.root().display()))?;

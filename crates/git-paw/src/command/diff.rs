@@ -39,7 +39,8 @@ pub(crate) struct DiffArgs {
 
 #[derive(Debug, Serialize)]
 struct DiffAnswer<'a> {
-    worktree: PathBuf,
+    /// Missing for the snapshot of a worktree on another machine.
+    worktree: Option<PathBuf>,
     base: &'a str,
     committed: bool,
     files: &'a [FileChange],
@@ -49,6 +50,9 @@ pub(crate) fn run(args: &DiffArgs, context: &Context) -> Result<(), PawError> {
     if let Some(name) = &args.agent
         && let Some((session, agent)) = context.find_remote(name)?
     {
+        if let Some(work) = context.find_last_work(&session, &agent)? {
+            return show(args, &work, None, context);
+        }
         let flags = [(args.stat, "--stat"), (args.json, "--json")];
         let flags = flags.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag.to_owned());
         let paths = args.paths.iter().map(|path| path.display().to_string());
@@ -64,6 +68,15 @@ pub(crate) fn run(args: &DiffArgs, context: &Context) -> Result<(), PawError> {
         None => repo.worktree.clone().ok_or_else(no_agent)?,
     };
     let work = WorkDiff::take(&repo, &worktree)?;
+    show(args, &work, Some(worktree), context)
+}
+
+fn show(
+    args: &DiffArgs,
+    work: &WorkDiff,
+    worktree: Option<PathBuf>,
+    context: &Context,
+) -> Result<(), PawError> {
     let output = context.output;
     if output.wants_json() || args.stat {
         let files = selected(work.files()?, &args.paths);
@@ -71,7 +84,7 @@ pub(crate) fn run(args: &DiffArgs, context: &Context) -> Result<(), PawError> {
             let (base, committed) = (work.base(), work.is_committed());
             return output.document(&DiffAnswer { worktree, base, committed, files: &files });
         }
-        return list(&work, &files, context);
+        return list(work, &files, context);
     }
     let patch = work.patch(&[], &args.paths)?;
     if !io::stdout().is_terminal() {

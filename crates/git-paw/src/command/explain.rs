@@ -11,6 +11,7 @@ use paw_core::PawError;
 use paw_host::clock;
 use paw_host::files::FileError;
 use paw_supervisor::approval::{self, ApprovalVerdict};
+use paw_supervisor::prompt_reply::PendingPrompt;
 use paw_supervisor::sweep::{self, AgentSnapshot};
 use serde::Serialize;
 
@@ -96,8 +97,17 @@ fn read_screen(cli: &str, file: &Path, worktree: Option<PathBuf>) -> Result<Agen
 }
 
 fn look_at(agent: &str, context: &Context) -> Result<AgentReading, PawError> {
-    let AgentSnapshot { known, worktree, cli, .. } =
-        sweep::find(&context.require_session()?, agent, clock::now())?;
+    let session = context.require_session()?;
+    let found = sweep::find(&session, agent, clock::now())?;
+    // A prompt in a narrow pane is read in a wide window.
+    let prompt =
+        if found.is_readable() { None } else { PendingPrompt::find(&session, agent, clock::now()).ok() };
+    let AgentSnapshot { known, worktree, cli, .. } = found;
+    if let Some(prompt) = prompt {
+        let state = AgentActivity::WaitingApproval(prompt.ask().clone());
+        let source = Some(ObservationSource::Screen.to_string());
+        return Ok(AgentReading { state, reason: known.reason, source, worktree: Some(worktree) });
+    }
     let source = match known.source {
         ObservationSource::Hooks => {
             cli::descriptor(&cli).hooks.map_or("hooks", |hooks| hooks.source).to_owned()

@@ -5,7 +5,10 @@ use std::io::{self, Read as _};
 use clap::{Args, Subcommand};
 use paw_cluster::clone;
 use paw_cluster::link;
+use paw_cluster::relocate;
 use paw_cluster::remote::PrepareRequest;
+use paw_cluster::request::{ClusterAction, ClusterRequest};
+use paw_cluster::snapshot;
 use paw_core::PawError;
 use paw_core::paths::PawDir;
 use paw_host::files;
@@ -30,6 +33,8 @@ enum HostSideAction {
     Invite,
     /// Stay connected to the hub
     Link,
+    /// Stop an agent and store its work for a move
+    Take(HostTakeArgs),
     /// Remove the session of the clone
     Purge(HostPurgeArgs),
 }
@@ -40,6 +45,12 @@ struct HostPurgeArgs {
     /// Remove worktrees with uncommitted changes, too
     #[arg(long)]
     force: bool,
+}
+
+/// Stop an agent and store its work for a move
+#[derive(Debug, Args)]
+struct HostTakeArgs {
+    agent: String,
 }
 
 pub(crate) fn run(args: &HostSideArgs, context: &Context) -> Result<(), PawError> {
@@ -58,6 +69,11 @@ pub(crate) fn run(args: &HostSideArgs, context: &Context) -> Result<(), PawError
             let dir = PawDir::of(&context.require_repo()?.common_dir);
             link::serve(&dir, io::stdin().lock(), io::stdout().lock())
         }
+        HostSideAction::Take(args) => {
+            let _lock = context.lock_session(&context.require_repo()?)?;
+            let taken = relocate::take(&context.require_session()?, &args.agent)?;
+            context.output.say(&serde_json::to_string(&taken).unwrap_or_default())
+        }
         HostSideAction::Purge(args) => purge(args.force, context),
     }
 }
@@ -65,6 +81,10 @@ pub(crate) fn run(args: &HostSideArgs, context: &Context) -> Result<(), PawError
 /// The user was asked on the hub.
 fn purge(force: bool, context: &Context) -> Result<(), PawError> {
     let repo = context.require_repo()?;
+    if context.find_session()?.is_some_and(|session| session.receipt.cluster.is_some()) {
+        // Best effort: the hub may have lost its own connection.
+        let _ = context.answer_request(&ClusterRequest { cluster: ClusterAction::Drain });
+    }
     let _lock = context.lock_session(&repo)?;
     let mut kept = Vec::new();
     if let Some(session) = context.find_session()? {
@@ -77,6 +97,7 @@ fn purge(force: bool, context: &Context) -> Result<(), PawError> {
         kept = session.purge(&worktrees, force, None, &mut say)?.kept;
     }
     if kept.is_empty() {
+        snapshot::delete_all(&repo)?;
         files::delete_file(&PawDir::of(&repo.common_dir).cluster_invitation())?;
     }
     context.output.say(&json!({"kept": kept}).to_string())

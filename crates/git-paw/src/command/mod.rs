@@ -18,6 +18,7 @@ pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod exec_script;
 pub(crate) mod explain;
+pub(crate) mod follow;
 pub(crate) mod help;
 pub(crate) mod hook;
 pub(crate) mod host;
@@ -29,6 +30,7 @@ pub(crate) mod log_pane;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod merge;
+pub(crate) mod move_agent;
 pub(crate) mod next;
 pub(crate) mod pause;
 pub(crate) mod proof;
@@ -74,8 +76,10 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCod
         Command::Purge(args) => purge::run(&args, context)?,
         Command::Add(args) => add::run(&args, context)?,
         Command::Remove(args) => remove::run(&args, context)?,
+        Command::Move(args) => move_agent::run(&args, context)?,
         Command::Replay(args) => replay::run(&args, context)?,
         Command::Report(args) => report::run(&args, context)?,
+        Command::Follow(args) => follow::run(&args, context)?,
         Command::LogPane(args) => log_pane::run(&args)?,
         Command::RestartAgent(args) => restart_agent::run(&args, context)?,
         Command::ExecScript(args) => exec_script::run(&args, context)?,

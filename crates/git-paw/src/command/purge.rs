@@ -60,6 +60,7 @@ pub(crate) fn run(args: &PurgeArgs, context: &Context) -> Result<(), PawError> {
     let purged = session.purge(&worktrees, args.force, own_pane().as_deref(), &mut say)?;
     let name = &session.receipt.session_name;
     if purged.kept.is_empty() {
+        context.purge_stream(&session.receipt);
         return context.output.say(&format!("Purged session '{name}'."));
     }
     let kept = plural(purged.kept.len(), "worktree");

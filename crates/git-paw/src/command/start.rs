@@ -61,7 +61,8 @@ pub(crate) struct StartArgs {
     /// CLI for every agent (see git paw list-clis)
     #[arg(long, value_name = "CLI")]
     cli: Option<String>,
-    /// Branches to work on, created if they do not exist; BRANCH=CLI chooses the CLI of one, BRANCH@HOST its machine
+    /// Branches to work on, created if they do not exist; BRANCH=CLI chooses the CLI of one, BRANCH@HOST its machine,
+    /// BRANCH@auto one with free slots
     #[arg(long, value_name = "BRANCH,…", value_delimiter = ',')]
     branches: Vec<String>,
     /// Read branches, CLIs, hosts and tasks from a TOML file with one [[agent]] each
@@ -180,9 +181,7 @@ fn begin(args: &StartArgs, context: &Context) -> Result<Option<StartedSession>, 
             }
             let (receipt, state) =
                 existing::bring_back(services, receipt, &site, (&running, &lock), context)?;
-            if is_rebuilt || state == StartOutcome::Resumed {
-                context.resume_remote(&receipt)?;
-            }
+            context.resume_remote(&receipt, state == StartOutcome::Running)?;
             (receipt, state)
         }
         None => match start_new(args, services, &site, (&running, &lock), context)? {
@@ -300,13 +299,11 @@ fn take_remote(
     args: &StartArgs,
     context: &Context,
 ) -> Result<Vec<AgentRequest>, PawError> {
+    context.place_agents(wanted, None)?;
     let remote: Vec<_> = wanted.extract_if(.., |agent| agent.host.is_some()).collect();
     let refuse = |problem: &str| Err(PawError::new(ErrorCode::InvalidArgument, problem));
     if !remote.is_empty() && args.unattended.is_wanted() {
         return refuse("agents on other machines cannot run unattended yet");
-    }
-    if !remote.is_empty() && wanted.is_empty() {
-        return refuse("at least one agent has to run on this machine");
     }
     context.require_cluster(&remote)?;
     Ok(remote)
@@ -377,7 +374,8 @@ fn make_plan(
     let mut config = config.clone();
     config.broker.enabled |= !remote.is_empty() || invitation.is_some();
     let unattended = args.unattended.is_wanted();
-    let request = StartRequest { agents: wanted, supervisor, unattended, rebase: !args.no_rebase };
+    let (has_remote, rebase) = (!remote.is_empty(), !args.no_rebase);
+    let request = StartRequest { agents: wanted, has_remote, supervisor, unattended, rebase };
     let is_layout_chosen = args.layout.is_some() || site.layers.has("layout.mode");
     let site = PlanContext {
         repo,

@@ -36,7 +36,7 @@ pub(crate) fn run(context: &Context) -> Result<(), PawError> {
             }
             // Nothing is proven before the first proof.
             if PawDir::of(&session.repo.common_dir).proofs().is_dir() {
-                proof::add_tips(&mut view, &session.repo, &context.dirs);
+                proof::add_uncompared_tips(&mut view, &session.repo, &context.dirs);
             }
             show(&view, context)
         }

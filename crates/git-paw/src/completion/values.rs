@@ -27,6 +27,8 @@ pub(super) enum ValueKind {
     SpecFormat,
     Cli,
     Preset,
+    /// A machine, or this one.
+    Host,
     Rescue,
     Chapter,
     Files,
@@ -48,6 +50,7 @@ impl ValueKind {
             "FORMAT" => Self::SpecFormat,
             "CLI" => Self::Cli,
             "PRESET" => Self::Preset,
+            "HOST" => Self::Host,
             "ID" => Self::Rescue,
             "COMMAND|CHAPTER" => Self::Chapter,
             "FILE" | "FILES" | "DIR" | "PATH" | "COMMIT|FILE" => Self::Files,
@@ -79,6 +82,7 @@ pub(super) fn load(kind: ValueKind, typed: &str, context: &Context) -> Vec<Vec<C
         }
         ValueKind::Cli => vec![clis(context)],
         ValueKind::Preset => vec![presets(context)],
+        ValueKind::Host => vec![hosts(context)],
         ValueKind::Rescue => vec![rescues(context).unwrap_or_default()],
         ValueKind::Chapter | ValueKind::Files | ValueKind::Text => Vec::new(),
     }
@@ -158,6 +162,12 @@ fn presets(context: &Context) -> Vec<CompletionWord> {
     let config = config(context).unwrap_or_default();
     let words = config.presets.iter();
     words.map(|(name, preset)| CompletionWord::new(name, preset.branches.join(", "))).collect()
+}
+
+fn hosts(context: &Context) -> Vec<CompletionWord> {
+    let config = config(context).unwrap_or_default();
+    let hosts = config.hosts.iter().map(|(name, host)| CompletionWord::new(name, host.ssh.as_str()));
+    hosts.chain([CompletionWord::new("local", "this machine")]).collect()
 }
 
 fn rescues(context: &Context) -> Option<Vec<CompletionWord>> {

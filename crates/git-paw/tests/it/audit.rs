@@ -157,8 +157,12 @@ fn an_agent_cannot_decide_its_own_audit() {
 }
 
 #[test]
-fn doctor_reports_governance_documents_that_do_not_exist() {
+fn start_and_doctor_report_governance_documents_that_do_not_exist() {
     let scene = Scene::new();
+    scene.sandbox.install_program("agent", "#!/bin/sh\nexec sleep 600\n");
+    scene.sandbox.write("home/.tmux.conf", "set -g default-command sh\n");
+    let ran = scene.paw(&["start", "--no-supervisor", "--cli", "agent", "--branches", "feat/y"]);
+    assert!(ran.code == 0 && ran.stderr.matches(MISSING).count() == 1, "{ran}");
     let report = scene.json(&["doctor", "--json"]);
     let check =
         report["checks"].as_array().unwrap().iter().find(|check| check["name"] == "governance").unwrap();

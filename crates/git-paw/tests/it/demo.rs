@@ -88,3 +88,31 @@ fn on_a_terminal_it_ends_attached_and_cleans_up_after_detaching() {
     assert_eq!(terminal.finish(), 0);
     assert_eq!(sockets(&sandbox), Vec::<String>::new());
 }
+
+#[test]
+fn on_several_machines_it_tells_what_happened_and_leaves_nothing() {
+    let sandbox = Sandbox::new();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    for tool in ["ssh", "ssh-keygen", "nats-server"] {
+        let found = std::env::split_paths(&path).map(|dir| dir.join(tool)).find(|file| file.is_file());
+        let Some(found) = found.filter(|_| std::path::Path::new("/usr/sbin/sshd").exists()) else {
+            let without = paw(&sandbox, &sandbox.root(), &["demo", "--hosts"]);
+            assert!(without.code == 1 && without.stderr.contains("is not installed"), "{without}");
+            return;
+        };
+        std::os::unix::fs::symlink(found, sandbox.root().join("tools").join(tool)).unwrap();
+    }
+    let ran = paw(&sandbox, &sandbox.root(), &["demo", "--hosts"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{ran}");
+    for line in [
+        "three machines on this computer, on ",
+        "unreachable since 20",
+        "the question arrives here, once",
+        "feat/big was fetched, tested here and merged",
+        "you have seen (6 checked facts):",
+    ] {
+        assert!(ran.stdout.contains(line), "{line}\n{ran}");
+    }
+    assert_eq!(sockets(&sandbox), Vec::<String>::new());
+    assert_eq!(fs::read_dir(sandbox.root().join("tmp")).unwrap().count(), 0);
+}

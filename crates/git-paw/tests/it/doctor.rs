@@ -34,6 +34,33 @@ fn doctor_finds_no_problems_on_a_complete_machine() {
 }
 
 #[test]
+fn doctor_says_which_nats_server_sessions_on_several_machines_need() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo("app");
+    let report = |config: &str| {
+        use_free_port(&sandbox, config);
+        document(&paw(&sandbox, &repo.root, &["doctor", "--json"]))
+    };
+    let is_mentioned = |report: &Value| {
+        report["checks"].as_array().unwrap().iter().any(|check| check["name"] == "nats-server")
+    };
+    assert!(!is_mentioned(&report("")), "no other machine is configured");
+    let host = "[hosts.big]\nssh = \"big\"\n";
+    let missing = find(&report(host), "nats-server").clone();
+    assert_eq!(missing["detail"], "nats-server is not installed", "{missing}");
+    sandbox.install_program("nats-server", "#!/bin/sh\necho nats-server: v2.9.10\n");
+    let old = find(&report(host), "nats-server").clone();
+    assert_eq!(
+        (old["status"].as_str(), old["detail"].as_str()),
+        (Some("warn"), Some("nats-server: v2.9.10 is too old; 2.10 or newer is needed"))
+    );
+    assert!(old["remedy"].as_str().unwrap().contains("does not know 'sync_interval: always'"), "{old}");
+    assert!(!is_mentioned(&report(&format!("{host}[cluster]\nservers = [\"nats://a:4222\"]\n"))));
+    sandbox.install_program("nats-server", "#!/bin/sh\necho nats-server: v2.15.1\n");
+    assert_eq!(find(&report(host), "nats-server")["status"], "ok");
+}
+
+#[test]
 fn doctor_shows_the_sandbox_level_in_force_and_why_there_is_none() {
     let sandbox = Sandbox::new();
     let repo = sandbox.repo("app");

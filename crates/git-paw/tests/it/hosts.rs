@@ -1,7 +1,11 @@
 //! Sessions with agents on another machine, over a real ssh server and a real NATS server.
 
+mod faults;
+
 use std::fs;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
 use paw_testkit::{RunOutput, Terminal, TestRepo, git, wait_until};
 use serde_json::{Value, json};
@@ -97,6 +101,11 @@ impl TwoMachines {
         clone.with_file_name(format!("{}-feat-b", clone.file_name().unwrap().to_str().unwrap()))
     }
 
+    /// The worktree of an agent on this machine.
+    fn here(&self, agent: &str) -> PathBuf {
+        self.repo.root.with_file_name(format!("app-{agent}"))
+    }
+
     /// Lets the agent on the machine ask its question.
     fn ask(&self) {
         fs::write(self.machine.there().join("go"), "").unwrap();
@@ -128,6 +137,44 @@ impl TwoMachines {
     }
 }
 
+/// A NATS server that the user runs, and that the configuration names.
+struct OwnServers {
+    server: Child,
+    store: PathBuf,
+}
+
+impl OwnServers {
+    fn start(world: &TwoMachines) -> Self {
+        let sandbox = &world.machine.sandbox;
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let store = sandbox.root().join("own-servers");
+        let server = Command::new(sandbox.root().join("tools/nats-server"))
+            .args(["-js", "-a", "127.0.0.1", "-p", &port.to_string(), "-sd"])
+            .arg(&store)
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        wait_until("the server listens", || TcpStream::connect(("127.0.0.1", port)).ok());
+        let config = format!(
+            "[hosts.big]\nssh = \"big\"\n[supervisor]\ntest_command = \"true\"\n\
+             [cluster]\nservers = [\"nats://127.0.0.1:{port}\"]\n"
+        );
+        sandbox.write("home/.config/git-paw/config.toml", &config);
+        Self { server, store }
+    }
+
+    fn streams(&self) -> usize {
+        fs::read_dir(self.store.join("jetstream/$G/streams")).into_iter().flatten().count()
+    }
+}
+
+impl Drop for OwnServers {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
 #[test]
 fn an_agent_on_another_machine_works_exchanges_messages_and_is_merged_and_removed() {
     let Some(world) = TwoMachines::new() else { return };
@@ -143,6 +190,14 @@ fn an_agent_on_another_machine_works_exchanges_messages_and_is_merged_and_remove
     let (clone, worktree) = (world.clone(), world.worktree());
     assert_eq!(git(&worktree, ["branch", "--show-current"]).trim(), "feat/b");
     assert!(!world.repo.root.with_file_name("app-feat-b").exists());
+
+    // A window of the session shows the pane there.
+    let tmux = |args: &[&str]| world.machine.sandbox.run(&world.repo.root, "tmux", args).stdout;
+    wait_until("a window follows the agent", || {
+        let panes = tmux(&["list-panes", "-a", "-F", "#{pane_id} #{window_name}"]);
+        let pane = panes.lines().find_map(|line| line.strip_suffix(" feat/b@big"))?.to_owned();
+        tmux(&["capture-pane", "-p", "-t", &pane]).contains("feat/b").then_some(())
+    });
 
     // Messages arrive in both directions, once.
     world.run(&["tell", "feat-b", "use the new parser", "--inbox"]);
@@ -240,9 +295,11 @@ fn a_machine_that_cannot_be_reached_is_shown_and_its_messages_arrive_afterwards(
 }
 
 #[test]
-fn pause_stop_and_start_include_the_other_machine() {
+fn a_session_with_agents_only_on_another_machine_pauses_stops_starts_and_is_purged_on_own_servers() {
     let Some(world) = TwoMachines::new() else { return };
-    world.start();
+    let servers = OwnServers::start(&world);
+    // A session may have no agent on this machine.
+    world.run(&["start", "--no-supervisor", "--cli", "claude", "--branches", "feat/b@big"]);
     let there = || {
         let command = format!("cd {} && git-paw status --json", world.clone().display());
         let ran = world.machine.sandbox.run(&world.repo.root, "ssh", ["big", &command]);
@@ -264,24 +321,42 @@ fn pause_stop_and_start_include_the_other_machine() {
     let clone = world.clone();
     world.run(&["tell", "feat-b", "go on", "--inbox"]);
     wait_until("the message arrives there", || audit(&clone).contains("go on").then_some(()));
+    assert_eq!(servers.streams(), 1);
+    let purged = world.run(&["purge", "--force"]);
+    assert!(!purged.stderr.contains("is still on your NATS servers"), "{purged}");
+    // The server deletes the files afterwards.
+    wait_until("the stream is deleted", || (servers.streams() == 0).then_some(()));
 }
 
 #[test]
 fn agents_on_different_machines_that_change_one_file_are_both_warned_once() {
     let Some(world) = TwoMachines::new() else { return };
+    let lines = |changed: usize| -> String {
+        (1..=20).map(|line| if line == changed { "new\n".to_owned() } else { format!("{line}\n") }).collect()
+    };
+    world.repo.commit_file("lines.txt", &lines(0), "lines");
     world.start();
     world.wait_until_reachable(true);
     let clone = world.clone();
-    fs::write(world.repo.root.with_file_name("app-feat-a").join("shared.txt"), "a\n").unwrap();
+    let here = world.here("feat-a");
+    // Different lines of one file merge, and the hub knows it from uncommitted work.
+    fs::write(here.join("lines.txt"), lines(1)).unwrap();
+    fs::write(world.worktree().join("lines.txt"), lines(20)).unwrap();
+    wait_until("both agents know that their changes merge", || {
+        [&world.repo.root, &clone].iter().all(|side| audit(side).contains("merge as they are")).then_some(())
+    });
+    fs::write(here.join("shared.txt"), "a\n").unwrap();
     fs::write(world.worktree().join("shared.txt"), "b\n").unwrap();
-    let warnings = ["both you and feat-b", "both you and feat-a"];
+    let warnings = ["both you and feat-b: your line 1", "both you and feat-a: your line 1"];
     for side in [&world.repo.root, &clone] {
         wait_until("both agents are warned", || {
             warnings.iter().all(|warning| audit(side).contains(warning)).then_some(())
         });
     }
     for (side, warning) in [(&world.repo.root, warnings[0]), (&clone, warnings[1])] {
-        assert_eq!(audit(side).matches(warning).count(), 1, "{}", audit(side));
+        let conflict = format!("file shared.txt is being modified by {warning}");
+        assert_eq!(audit(side).matches(&conflict).count(), 1, "{}", audit(side));
+        assert!(!audit(side).contains("file lines.txt"), "{}", audit(side));
     }
     world.run(&["remove", "feat-b", "--force"]);
     wait_until("the warning is withdrawn", || {
@@ -290,17 +365,85 @@ fn agents_on_different_machines_that_change_one_file_are_both_warned_once() {
 }
 
 #[test]
+fn an_agent_moves_with_its_uncommitted_work_also_from_a_machine_that_is_lost() {
+    let Some(mut world) = TwoMachines::new() else { return };
+    world.repo.commit_file("lines", "one\n", "lines");
+    world.start();
+    world.wait_until_reachable(true);
+    let (here, there) = (world.here("feat-b"), world.worktree());
+    fs::write(there.join("lines"), "one\ntwo\n").unwrap();
+    fs::write(there.join("new.txt"), "new\n").unwrap();
+    let status = |dir: &Path| git(dir, ["status", "--porcelain"]);
+    let before = status(&there);
+
+    // To the hub: the work arrives, and the old place is empty.
+    let moved = world.run(&["move", "feat-b", "--to", "local"]);
+    assert!(moved.stdout.contains("moved feat/b from big to this machine"), "{moved}");
+    assert_eq!(status(&here), before, "{moved}");
+    assert_eq!(fs::read_to_string(here.join("lines")).unwrap(), "one\ntwo\n");
+    assert!(!there.exists(), "{moved}");
+    assert_eq!(world.agent("feat/b")["host"], Value::Null);
+    let again = world.paw(&["move", "feat-b", "--to", "local"]);
+    assert!(again.code == 1 && again.stderr.contains("feat/b already runs on local"), "{again}");
+
+    // Back to the machine.
+    let moved = world.run(&["move", "feat-b", "--to", "big"]);
+    assert_eq!(status(&there), before, "{moved}\n{}", world.logs());
+    assert!(!here.exists(), "{moved}");
+    assert_eq!(world.agent("feat/b")["host"]["name"], "big");
+    world.wait_until_reachable(true);
+    fs::write(there.join("new.txt"), "newer\n").unwrap();
+    wait_until("the snapshot arrives", || {
+        let shown = world.machine.sandbox.run(
+            &world.repo.root,
+            "git",
+            ["show", "refs/paw/snapshots/big/feat-b:new.txt"],
+        );
+        (shown.stdout == "newer\n").then_some(())
+    });
+
+    // The machine is lost: the agent continues from its snapshot.
+    world.machine.stop();
+    world.machine.end_connections();
+    world.wait_until_reachable(false);
+    let diff = world.run(&["diff", "feat-b"]);
+    assert!(diff.stdout.contains("+newer") && diff.stderr.contains("this is the snapshot of"), "{diff}");
+    let moved = world.run(&["move", "feat-b", "--to", "local"]);
+    assert!(moved.stderr.contains("feat/b continues from its snapshot of 20"), "{moved}");
+    assert_eq!(
+        (status(&here), fs::read_to_string(here.join("new.txt")).unwrap()),
+        (before, "newer\n".to_owned())
+    );
+
+    // When it returns, what is left there is saved and removed.
+    fs::write(there.join("new.txt"), "newest\n").unwrap();
+    world.machine.run();
+    wait_until("the old worktree is removed", || (!there.exists()).then_some(()));
+    let rescued = git(&world.clone(), ["for-each-ref", "--format=%(refname)", "refs/paw/rescue/"]);
+    assert!(!rescued.is_empty());
+    assert_eq!(world.agent("feat/b")["host"], Value::Null, "{}", world.logs());
+    let status = document(&world.run(&["status", "--json"]));
+    assert_eq!(status["worktrees"].as_array().map(Vec::len), Some(2), "{status}");
+}
+
+#[test]
 fn what_is_wrong_with_an_agent_on_another_machine_is_said_before_anything_is_left_behind() {
     let Some(world) = TwoMachines::new() else { return };
     let start =
         |branches: &str| world.paw(&["start", "--no-supervisor", "--cli", "claude", "--branches", branches]);
-    let alone = start("feat/b@big");
-    assert!(
-        alone.code != 0 && alone.stderr.contains("at least one agent has to run on this machine"),
-        "{alone}"
-    );
     let unknown = start("feat/a,feat/b@gpu");
     assert!(unknown.code != 0 && unknown.stderr.contains("there is no host 'gpu'"), "{unknown}");
+    // Without free slots, an agent that may run anywhere runs here.
+    let place = |branches: &str| {
+        world.run(&["start", "--no-supervisor", "--cli", "claude", "--dry-run", "--branches", branches])
+    };
+    let full = place("feat/a,feat/b@auto");
+    assert!(full.stderr.contains("feat/b runs on this machine"), "{full}");
+    let config = "[hosts.big]\nssh = \"big\"\nslots = 1\n";
+    world.machine.sandbox.write("home/.config/git-paw/config.toml", config);
+    let placed = place("feat/a@auto,feat/b@auto,feat/c");
+    let expected = ["feat/a runs on big", "feat/b runs on this machine"];
+    assert!(expected.iter().all(|line| placed.stderr.contains(line)), "{placed}");
     fs::remove_file(world.machine.sandbox.root().join("tools/nats-server")).unwrap();
     let missing = start("feat/a,feat/b@big");
     assert!(missing.code == 1 && missing.stderr.contains("nats-server is not installed"), "{missing}");

@@ -170,6 +170,18 @@ impl Machine {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
+    /// Asks the tmux server of the machine.
+    pub(crate) fn tmux(&self, args: &[&str]) -> RunOutput {
+        let tmux = self.sandbox.root().join("tools/tmux");
+        let output =
+            self.sandbox.command(tmux).env("TMUX_TMPDIR", self.tmux_there()).args(args).output().unwrap();
+        RunOutput {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
     pub(crate) fn host(&self, args: &[&str]) -> RunOutput {
         let args: Vec<&str> = ["host"].into_iter().chain(args.iter().copied()).collect();
         self.sandbox.run(&self.sandbox.root(), self.program(), &args)
@@ -179,7 +191,6 @@ impl Machine {
 impl Drop for Machine {
     fn drop(&mut self) {
         self.stop();
-        let mut tmux = self.sandbox.command(self.sandbox.root().join("tools/tmux"));
-        let _ = tmux.env("TMUX_TMPDIR", self.tmux_there()).arg("kill-server").output();
+        self.tmux(&["kill-server"]);
     }
 }

@@ -55,6 +55,9 @@ impl std::fmt::Display for Obstacle {
             }
             Self::Dialog(kind) => write!(f, "the CLI asks {kind}: answer it in its pane"),
             Self::Occupied => f.write_str("its input already contains text: send or delete it"),
+            Self::NotIdle(state) if *state == AgentActivity::Unknown.name() => {
+                f.write_str("the CLI's screen is not recognized, so nothing is typed into it")
+            }
             Self::NotIdle(state) => write!(f, "the CLI is not ready for input (it is {state})"),
             Self::Unsettled => f.write_str("the CLI's screen is still changing"),
         }
@@ -143,6 +146,14 @@ mod tests {
         assert_eq!(judge(&limited(""), false), Readiness::NotYet(Obstacle::NotIdle("rate_limited")));
         assert_eq!(judge(&limited(""), true), Readiness::Ready);
         assert_eq!(judge(&limited("something of mine"), true), Readiness::NotYet(Obstacle::Occupied));
+    }
+
+    #[test]
+    fn remnants_of_a_rule_in_the_input_are_not_typed_text() {
+        let judge = |typed: &str| judge("claude", &look("claude", &claude(typed)), LONG, "continue");
+        assert_eq!([judge(" ──"), judge("──────")], [Readiness::Ready, Readiness::Ready]);
+        assert_eq!(judge("continue ───"), Readiness::AlreadyTyped);
+        assert_eq!([judge("a─"), judge("mine ──")], [const { Readiness::NotYet(Obstacle::Occupied) }; 2]);
     }
 
     fn claude(typed: &str) -> String {

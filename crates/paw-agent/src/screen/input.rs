@@ -70,8 +70,14 @@ fn ruled(screen: &Screen, cursor: char) -> Option<Found> {
     if below > BELOW || top + 1 == bottom || !first.text().starts_with(cursor) {
         return None;
     }
-    let text = |row: usize| typed(&rows[row], usize::from(row == top + 1));
+    let text = |row: usize| without_rule(&typed(&rows[row], usize::from(row == top + 1))).to_owned();
     Some(Found { typed: join((top + 1..bottom).map(text)), rows: (top, bottom + 1) })
+}
+
+/// Text without what is left of a rule behind it: a CLI whose pane was made narrower does not erase all of its old screen.
+fn without_rule(text: &str) -> &str {
+    let before = text.trim_end_matches('─');
+    if before.is_empty() || before.ends_with(char::is_whitespace) { before.trim_end() } else { text }
 }
 
 fn after_cursor(screen: &Screen, cursor: &str, below: usize) -> Option<Found> {

@@ -7,8 +7,8 @@ use paw_host::git::{ConflictLines, MergeConflict, ScratchError, ScratchRepo, Tri
 
 use super::{FileConflict, LineRange, MergeCheckResult, MergeQuery};
 
-/// Results kept. Snapshots change often, so old results are rarely needed again.
-const MAX_CACHED: usize = 4_096;
+/// Results kept, each with its conflicting lines. Snapshots change often, so old results are rarely needed again.
+const MAX_CACHED: usize = 512;
 /// Files whose conflicting lines are located in one call.
 const MAX_FILES: usize = 64;
 

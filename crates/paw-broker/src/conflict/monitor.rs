@@ -10,17 +10,19 @@ use std::time::Duration;
 use paw_core::AgentId;
 use paw_core::config::ConflictConfig;
 use paw_host::clock;
-use paw_host::git::{ScratchError, ScratchRepo};
+use paw_host::git::{ScratchError, ScratchRepo, is_excluded};
 
 use super::{AgentPair, ConflictDetector, DetectorOutput, MergeChecker, MergeQuery};
 use crate::message::Message;
-use crate::watch::{WatchReport, WatchSettings, WatchTarget, Watcher, WorkSnapshot};
+use crate::watch::{self, AgentWork, SnapshotNote, WatchReport, WatchSettings, WatchTarget, Watcher};
 use crate::{SessionId, StoredMessage};
 
 /// What a monitor reports to its owner.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub enum ConflictMonitorEvent {
     Publish(Box<Message>),
+    /// The work of a watched agent has changed.
+    Work(Box<AgentWork>),
     /// The agent's branch has a new commit.
     Committed {
         worktree: PathBuf,
@@ -35,6 +37,7 @@ pub enum ConflictMonitorEvent {
 enum MonitorInput {
     Report(Box<WatchReport>),
     Stored(Arc<StoredMessage>),
+    Fetched { agent: AgentId, commit: String },
     Stop,
 }
 
@@ -63,10 +66,12 @@ impl ConflictMonitor {
         let (inputs, inbox) = mpsc::channel();
         let reports = inputs.clone();
         let report = move |report| drop(reports.send(MonitorInput::Report(Box::new(report))));
-        let watcher = Watcher::start(settings, targets, report)?;
+        let watcher = Watcher::start(settings.clone(), targets, report)?;
         let mut monitor = MonitorLoop {
             detector,
+            settings,
             checker: MergeChecker::default(),
+            own_scratch: None,
             snapshots: BTreeMap::new(),
             pending: BTreeMap::new(),
             on_event: Box::new(on_event),
@@ -78,6 +83,11 @@ impl ConflictMonitor {
     /// Handles a message of the session.
     pub fn on_message(&self, stored: Arc<StoredMessage>) {
         let _ = self.inputs.send(MonitorInput::Stored(stored));
+    }
+
+    /// Judges the work of an agent on another machine, whose snapshot was fetched into this repository.
+    pub fn on_fetched(&self, agent: AgentId, commit: String) {
+        let _ = self.inputs.send(MonitorInput::Fetched { agent, commit });
     }
 
     pub fn watch(&self, target: WatchTarget) {
@@ -107,7 +117,11 @@ impl Drop for ConflictMonitor {
 struct MonitorLoop {
     detector: ConflictDetector,
     checker: MergeChecker,
-    snapshots: BTreeMap<AgentId, WorkSnapshot>,
+    settings: WatchSettings,
+    /// The scratch repositories with the agents' work. Work of other machines is in the repository itself.
+    snapshots: BTreeMap<AgentId, WorkPlace>,
+    /// For pairs of which no agent is watched here.
+    own_scratch: Option<Arc<ScratchRepo>>,
     /// Pending merge checks: the newest query of each pair.
     pending: BTreeMap<AgentPair, MergeQuery>,
     on_event: Box<dyn FnMut(ConflictMonitorEvent) + Send>,
@@ -131,9 +145,13 @@ impl MonitorLoop {
             };
             match input {
                 Ok(MonitorInput::Report(report)) => self.on_report(*report),
-                Ok(MonitorInput::Stored(stored)) => {
-                    let output = self.detector.on_message(&stored, clock::now());
-                    self.act(output);
+                Ok(MonitorInput::Stored(stored)) => self.on_stored(&stored),
+                Ok(MonitorInput::Fetched { agent, commit }) => {
+                    if let Err(error) = self.on_fetched(agent, &commit) {
+                        (self.on_event)(ConflictMonitorEvent::Notice(format!(
+                            "cannot read {commit}: {error}"
+                        )));
+                    }
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     let output = self.detector.on_tick(clock::now());
@@ -152,28 +170,75 @@ impl MonitorLoop {
 
     fn on_report(&mut self, report: WatchReport) {
         match report {
-            WatchReport::Work(work) => {
-                if let Some(status) = work.status {
+            WatchReport::Work(mut work) => {
+                if let Some(status) = work.status.take() {
                     (self.on_event)(ConflictMonitorEvent::Publish(Box::new(status)));
                 }
                 let paths = (work.files.as_slice(), work.emptied_dirs.as_slice());
                 let output = self.detector.on_work(&work.agent, &work.snapshot.work, paths, clock::now());
-                self.snapshots.insert(work.agent, work.snapshot);
+                let place = WorkPlace::Scratch(Arc::clone(&work.snapshot.scratch));
+                self.snapshots.insert(work.agent.clone(), place);
                 self.act(output);
+                (self.on_event)(ConflictMonitorEvent::Work(Box::new(work)));
             }
             WatchReport::Status(message) => (self.on_event)(ConflictMonitorEvent::Publish(Box::new(message))),
             WatchReport::Committed { worktree, commit } => {
                 (self.on_event)(ConflictMonitorEvent::Committed { worktree, commit });
             }
+            // It has moved, and its work was fetched already.
+            WatchReport::Gone(agent) if self.is_fetched(&agent) => {}
             WatchReport::Gone(agent) => {
-                self.snapshots.remove(&agent);
-                self.pending.retain(|pair, _| !pair.contains(&agent));
-                let output = self.detector.on_gone(&agent, clock::now());
-                self.act(output);
+                self.forget(&agent);
                 (self.on_event)(ConflictMonitorEvent::Gone(agent));
             }
             WatchReport::Notice { text, .. } => (self.on_event)(ConflictMonitorEvent::Notice(text)),
         }
+    }
+
+    fn on_stored(&mut self, stored: &StoredMessage) {
+        let agent = stored.message.subject();
+        let has_left = watch::is_gone_message(&stored.message);
+        let is_unknown = matches!(SnapshotNote::find(&stored.message), Some(SnapshotNote::Problem(_)));
+        if (has_left || is_unknown) && self.is_fetched(agent) {
+            self.forget(agent);
+        }
+        let output = self.detector.on_message(stored, clock::now());
+        self.act(output);
+    }
+
+    fn on_fetched(&mut self, agent: AgentId, commit: &str) -> Result<(), ScratchError> {
+        let scratch = self.any_scratch()?;
+        let found = scratch.find_work(commit, &self.settings.bases)?;
+        let is_work = |path: &&PathBuf| !is_excluded(path, &self.settings.excluded);
+        let text = |paths: &[PathBuf]| -> Vec<String> {
+            paths.iter().filter(is_work).map(|path| path.to_string_lossy().into_owned()).collect()
+        };
+        let (files, emptied) = (text(&found.changed), text(&found.emptied_dirs));
+        let output = self.detector.on_work(&agent, &found.work, (&files, &emptied), clock::now());
+        self.snapshots.insert(agent, WorkPlace::Repository);
+        self.act(output);
+        Ok(())
+    }
+
+    fn is_fetched(&self, agent: &AgentId) -> bool {
+        matches!(self.snapshots.get(agent), Some(WorkPlace::Repository))
+    }
+
+    fn forget(&mut self, agent: &AgentId) {
+        self.snapshots.remove(agent);
+        self.pending.retain(|pair, _| !pair.contains(agent));
+        let output = self.detector.on_gone(agent, clock::now());
+        self.act(output);
+    }
+
+    /// A scratch repository that reads the objects of the user's repository.
+    fn any_scratch(&mut self) -> Result<Arc<ScratchRepo>, ScratchError> {
+        let used = self.snapshots.values().find_map(WorkPlace::scratch);
+        if let Some(scratch) = used.or(self.own_scratch.as_ref()) {
+            return Ok(Arc::clone(scratch));
+        }
+        let scratch = ScratchRepo::open(&self.settings.common_dir, &self.settings.scratch_dir)?;
+        Ok(Arc::clone(self.own_scratch.insert(Arc::new(scratch))))
     }
 
     fn act(&mut self, output: DetectorOutput) {
@@ -194,14 +259,18 @@ impl MonitorLoop {
             self.pending = later;
         }
         let urgent: Vec<MergeQuery> = urgent.into_values().collect();
-        let Some(scratch) = urgent.iter().find_map(|query| self.shared_scratch(&query.pair)).map(Arc::clone)
-        else {
-            return;
+        let shared = urgent.iter().find_map(|query| self.shared_scratch(&query.pair)).map(Arc::clone);
+        let scratch = match shared.map_or_else(|| self.any_scratch(), Ok) {
+            Ok(scratch) => scratch,
+            Err(error) => return (self.on_event)(ConflictMonitorEvent::Notice(error.to_string())),
         };
         // Snapshots in another scratch repository are about to be replaced.
-        let in_scratch = |query: &MergeQuery| {
-            self.shared_scratch(&query.pair).is_some_and(|other| Arc::ptr_eq(&scratch, other))
+        let is_there = |agent: &AgentId| match self.snapshots.get(agent) {
+            Some(WorkPlace::Scratch(other)) => Arc::ptr_eq(&scratch, other),
+            Some(WorkPlace::Repository) => true,
+            None => false,
         };
+        let in_scratch = |query: &MergeQuery| is_there(&query.pair.first) && is_there(&query.pair.second);
         let queries: Vec<MergeQuery> = urgent.into_iter().filter(in_scratch).collect();
         let results = self.checker.check(&scratch, &queries);
         for (query, result) in queries.into_iter().zip(results) {
@@ -213,6 +282,25 @@ impl MonitorLoop {
     /// The scratch repository that holds the snapshots of both.
     fn shared_scratch(&self, pair: &AgentPair) -> Option<&Arc<ScratchRepo>> {
         let (first, second) = (self.snapshots.get(&pair.first)?, self.snapshots.get(&pair.second)?);
-        Arc::ptr_eq(&first.scratch, &second.scratch).then_some(&first.scratch)
+        match (first.scratch(), second.scratch()) {
+            (Some(first), Some(second)) => Arc::ptr_eq(first, second).then_some(first),
+            (first, second) => first.or(second),
+        }
+    }
+}
+
+/// Where git finds the objects of an agent's work.
+#[derive(Debug)]
+enum WorkPlace {
+    Scratch(Arc<ScratchRepo>),
+    Repository,
+}
+
+impl WorkPlace {
+    fn scratch(&self) -> Option<&Arc<ScratchRepo>> {
+        match self {
+            Self::Scratch(scratch) => Some(scratch),
+            Self::Repository => None,
+        }
     }
 }

@@ -2,23 +2,22 @@
 //! the connection resumes where it stopped. A slow reader gets the next chunk when it has read the last one; unread
 //! messages stay in the log, not in memory.
 
-use std::convert::Infallible;
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use http_body_util::Either;
-use http_body_util::channel::{Channel, Sender};
 use hyper::HeaderMap;
 use hyper::body::Bytes;
 use hyper::header::{self, HeaderValue};
 use hyper::http::request::Parts;
 use serde_json::Value;
-use tokio::sync::watch as flag;
+use tokio::sync::{mpsc, watch as flag};
 use tokio::time::timeout;
 
 use super::inbox::push_entry;
 use super::response::{ApiError, Response};
 use super::serve::Connection;
+use super::stream_body::StreamBody;
 use super::{ServerContext, access, ended};
 use crate::bus::Subscription;
 use crate::cache::CachedMessage;
@@ -50,7 +49,7 @@ pub(super) async fn events(
     };
     connection.start_stream();
     let stream = app.bus.subscribe_after(since).with_limit(CHUNK).with_pause(PAUSE);
-    let (sender, body) = Channel::<Bytes, Infallible>::new(1);
+    let (sender, body) = StreamBody::new();
     let ending = app.ending.clone();
     tokio::spawn(async move {
         follow(stream, sender, ending).await;
@@ -70,17 +69,13 @@ fn resume_after(headers: &HeaderMap, query: Option<&str>) -> Result<Option<u64>,
     header.or(since).map(number).transpose()
 }
 
-async fn follow(
-    mut stream: Subscription,
-    mut sender: Sender<Bytes, Infallible>,
-    mut ending: flag::Receiver<bool>,
-) {
+async fn follow(mut stream: Subscription, sender: mpsc::Sender<Bytes>, mut ending: flag::Receiver<bool>) {
     let session = Value::from(stream.session().as_str()).to_string();
     let mut chunk = String::from(": git paw\n\n");
     let mut newest = stream.newest();
     loop {
         // The reader is gone, or was disconnected because it stopped reading.
-        if sender.send_data(Bytes::from(std::mem::take(&mut chunk))).await.is_err() {
+        if sender.send(Bytes::from(std::mem::take(&mut chunk))).await.is_err() {
             return;
         }
         let next = tokio::select! {

@@ -1,8 +1,5 @@
 //! Responses, and errors as JSON with a status code.
 
-use std::convert::Infallible;
-
-use http_body_util::channel::Channel;
 use http_body_util::{Either, Full};
 use hyper::StatusCode;
 use hyper::body::Bytes;
@@ -10,12 +7,13 @@ use hyper::header::{self, HeaderValue};
 use paw_core::Diagnostic as _;
 use serde_json::{Value, json};
 
+use super::stream_body::StreamBody;
 use crate::identity::SendRefusal;
 use crate::log::LogError;
 use crate::message::MessageError;
 
 /// A response with a complete body or a stream.
-pub(super) type Response = hyper::Response<Either<Full<Bytes>, Channel<Bytes, Infallible>>>;
+pub(super) type Response = hyper::Response<Either<Full<Bytes>, StreamBody>>;
 
 /// A request that failed.
 #[derive(Debug)]

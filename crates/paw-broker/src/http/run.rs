@@ -3,11 +3,9 @@
 //!
 //! The response is one JSON object per line. Empty lines are heartbeats.
 
-use std::convert::Infallible;
 use std::time::Duration;
 
 use http_body_util::Either;
-use http_body_util::channel::{Channel, Sender};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{self, HeaderValue};
 use hyper::http::request::Parts;
@@ -17,6 +15,7 @@ use tokio::time::timeout;
 
 use super::response::{ApiError, Response};
 use super::serve::Connection;
+use super::stream_body::StreamBody;
 use super::{ServerContext, access, ended, publish};
 use crate::identity::Caller;
 
@@ -62,7 +61,7 @@ pub(super) async fn run(
     let request = RunRequest { caller, body, events };
     app.runs.try_send(request).map_err(|_| ApiError::too_many_runs())?;
     connection.start_stream();
-    let (sender, body) = Channel::<Bytes, Infallible>::new(1);
+    let (sender, body) = StreamBody::new();
     let ending = app.ending.clone();
     tokio::spawn(async move {
         pass_on(received, sender, ending).await;
@@ -77,7 +76,7 @@ pub(super) async fn run(
 /// Dropping the receiver tells the run that its caller is gone.
 async fn pass_on(
     mut received: mpsc::Receiver<RunEvent>,
-    mut sender: Sender<Bytes, Infallible>,
+    sender: mpsc::Sender<Bytes>,
     mut ending: flag::Receiver<bool>,
 ) {
     loop {
@@ -93,7 +92,7 @@ async fn pass_on(
             Ok(None) => return,
         };
         line.push('\n');
-        if sender.send_data(Bytes::from(line)).await.is_err() || is_last {
+        if sender.send(Bytes::from(line)).await.is_err() || is_last {
             return;
         }
     }

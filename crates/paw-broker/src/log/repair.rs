@@ -44,13 +44,21 @@ pub fn find_damage(path: &Path) -> Option<String> {
     sqlite::find_damage(path, MIGRATIONS)
 }
 
-/// Sets a damaged log aside and rebuilds it. The caller holds the broker's lock.
-pub fn repair(dir: &PawDir, trail: &Path, _lock: &Lock, now: Timestamp) -> Result<LogRepair, LogError> {
+/// Sets a damaged log aside and rebuilds it. The caller holds the broker's lock. The messages of a session that is replicated come
+/// back from its stream: those in the trail have no origin, and would be sent to all hosts again.
+pub fn repair(
+    dir: &PawDir,
+    trail: &Path,
+    replicated: Option<&SessionId>,
+    _lock: &Lock,
+    now: Timestamp,
+) -> Result<LogRepair, LogError> {
     let saved = load_tokens(&dir.log());
     let aside = files::set_aside(&dir.log(), now).map_err(|error| LogError::Failed(error.to_string()))?;
-    let (messages, unreadable) = read_trail(trail);
+    let (mut messages, unreadable) = read_trail(trail);
     let log = open(&dir.log())?;
     let head = messages.last().map_or(0, |(_, entry)| entry.seq);
+    messages.retain(|(session, _)| Some(session) != replicated);
     log.restore(&messages, head + SKIPPED)?;
     for (session, agent, hash) in &saved {
         let session = (!session.is_empty()).then(|| SessionId::new(session));

@@ -114,6 +114,14 @@ fn save_origin(connection: &Connection, session: i64, origin: &Origin, seq: u64)
     save.query_row(values, |row| row.get(0))
 }
 
+/// Own messages of a purged session are unknown from here on, so that they are taken back from the stream.
+pub(super) fn readmit(connection: &Connection, stream: &StreamId) -> rusqlite::Result<()> {
+    if connection.execute("DELETE FROM purged_stream WHERE id = ?1", [stream.as_str()])? > 0 {
+        connection.execute("DELETE FROM epoch WHERE NOT EXISTS (SELECT 1 FROM replica)", [])?;
+    }
+    Ok(())
+}
+
 /// Nothing of the session comes back: its stream is remembered.
 pub(super) fn purge(connection: &Connection, session: i64) -> rusqlite::Result<()> {
     let mark = "INSERT OR IGNORE INTO purged_stream SELECT stream FROM replica WHERE session = ?1";

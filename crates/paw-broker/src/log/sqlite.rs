@@ -302,6 +302,13 @@ impl MessageLog for SqliteLog {
         Ok(())
     }
 
+    fn readmit_stream(&self, stream: &StreamId) -> Result<(), LogError> {
+        let mut connection = self.database.writer();
+        let transaction = Transaction::new(&mut connection, TransactionBehavior::Immediate)?;
+        replica_tables::readmit(&transaction, stream)?;
+        Ok(transaction.commit()?)
+    }
+
     fn purge(&self, session: &SessionId) -> Result<(), LogError> {
         let mut connection = self.database.writer();
         let transaction = Transaction::new(&mut connection, TransactionBehavior::Immediate)?;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use paw_core::AgentId;
 use paw_host::git::WorktreeSnapshot;
+use serde::{Deserialize, Serialize};
 
 use crate::message::{Message, StatusMessage, StatusSource};
 
@@ -77,6 +78,39 @@ pub fn gone_message(agent: &AgentId) -> Message {
     status.into()
 }
 
+/// What happened to the snapshot of an agent's work, which other machines fetch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SnapshotNote {
+    Commit(String),
+    /// Why there is none.
+    Problem(String),
+}
+
+impl SnapshotNote {
+    const FIELD: &str = "snapshot";
+
+    /// A status that announces it. Without a snapshot, only the names of the files are known.
+    pub fn to_message(&self, agent: &AgentId, files: &[String]) -> Message {
+        let mut status = StatusMessage::new(agent.clone(), "working");
+        if let Self::Problem(problem) = self {
+            status.modified_files = Some(files.iter().take(MAX_FILES).cloned().collect());
+            status.message = Some(problem.clone());
+        }
+        status.set_source(StatusSource::Watcher);
+        let note = serde_json::to_value(self).unwrap_or_default();
+        status.extra.payload.insert(Self::FIELD.to_owned(), note);
+        status.into()
+    }
+
+    /// The note in a status of a watcher.
+    pub fn find(message: &Message) -> Option<Self> {
+        let Message::Status(status) = message else { return None };
+        let note = status.extra.payload.get(Self::FIELD)?;
+        Self::deserialize(note).ok().filter(|_| status.source() == Some(StatusSource::Watcher))
+    }
+}
+
 /// Whether a message is a [`gone_message`].
 pub fn is_gone_message(message: &Message) -> bool {
     let Message::Status(status) = message else { return false };
@@ -96,6 +130,7 @@ mod tests {
             head: Some(head.into()),
             clean: false,
             changed: files.iter().map(PathBuf::from).collect(),
+            left_out: Vec::new(),
             emptied_dirs: Vec::new(),
         }
     }

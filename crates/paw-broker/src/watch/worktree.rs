@@ -138,8 +138,9 @@ impl WatchedWorktree {
         let snapshot = WorkSnapshot { scratch: Arc::clone(&self.scratch), work: taken.work };
         let text = |paths: &[PathBuf]| paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         let (files, emptied_dirs) = (text(&taken.changed), text(&taken.emptied_dirs));
+        let left_out = text(&taken.left_out);
         let agent = self.target.agent.clone();
-        Ok((!same).then(|| AgentWork { agent, snapshot, files, emptied_dirs, status }))
+        Ok((!same).then(|| AgentWork { agent, snapshot, files, emptied_dirs, left_out, status }))
     }
 
     /// The last status, sent again with the current text.

@@ -10,7 +10,9 @@ use paw_broker::log::{
 use paw_broker::message::{AnswerMessage, ArtifactMessage, Message, QuestionMessage};
 use paw_broker::{Bus, SessionId};
 use paw_core::HostName;
+use paw_core::paths::PawDir;
 use paw_host::clock;
+use paw_host::files::Lock;
 use paw_testkit::wait_until;
 
 use crate::server::id;
@@ -106,6 +108,39 @@ fn a_purged_session_does_not_come_back_from_its_stream() {
     log.join_stream(&session, &StreamId::random()).unwrap();
     assert!(matches!(log.append_replicated(&session, &stream, &read), Err(LogError::Purged)));
     assert!(log.history(&session, 0, PageLimit::DEFAULT).unwrap().is_empty());
+}
+
+#[test]
+fn a_machine_that_is_invited_again_reads_the_stream_from_its_beginning() {
+    let dir = tempfile::tempdir().unwrap();
+    let (log, session, stream, origin) = (open(dir.path()), session(), StreamId::random(), origin());
+    let before = log.join_stream(&session, &stream).unwrap().epochs;
+    log.append_replicated(&session, &stream, &progress(&origin, [(1, commit("b"))])).unwrap();
+    log.purge(&session).unwrap();
+    log.readmit_stream(&stream).unwrap();
+    let state = log.join_stream(&SessionId::new("t"), &stream).unwrap();
+    assert_eq!((state.position, state.origins), (StreamPosition::default(), Vec::new()));
+    assert!(!state.epochs.iter().any(|(_, epoch)| *epoch == before[0].1), "its own messages are unknown now");
+}
+
+#[test]
+fn a_repaired_log_gets_the_messages_of_a_replicated_session_from_its_stream_and_not_from_the_trail() {
+    let dir = tempfile::tempdir().unwrap();
+    let (paw, trail) = (PawDir::at(dir.path().join("paw")), dir.path().join("broker.log"));
+    std::fs::create_dir(paw.path()).unwrap();
+    std::fs::write(paw.log(), "damaged").unwrap();
+    let line = |seq: u64, session: &str| {
+        let message = commit("a").to_json();
+        serde_json::json!({"seq": seq, "at": clock::now().to_string(), "session": session, "sender": "a", "message": message})
+    };
+    std::fs::write(&trail, format!("{}\n{}\n", line(1, "t"), line(2, "s"))).unwrap();
+    let lock = Lock::wait(&paw.broker_lock()).unwrap();
+    let repaired = log::repair::repair(&paw, &trail, Some(&session()), &lock, clock::now()).unwrap();
+    assert_eq!(repaired.messages, 1);
+    let log = log::open(&paw.log()).unwrap();
+    assert!(log.history(&session(), 0, PageLimit::DEFAULT).unwrap().is_empty());
+    assert_eq!(log.history(&SessionId::new("t"), 0, PageLimit::DEFAULT).unwrap().len(), 1);
+    assert!(log.head().unwrap() > 2, "its numbers are not used again");
 }
 
 #[test]

@@ -88,6 +88,10 @@ impl MessageLog for SlowTokens {
     fn append_replicated(&self, _: &SessionId, _: &StreamId, _: &StreamProgress) -> Result<(), LogError> {
         Err(LogError::Closed)
     }
+    fn readmit_stream(&self, _: &StreamId) -> Result<(), LogError> {
+        Err(LogError::Closed)
+    }
+
     fn purge(&self, _: &SessionId) -> Result<(), LogError> {
         Err(LogError::Closed)
     }

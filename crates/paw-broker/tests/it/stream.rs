@@ -3,6 +3,10 @@
 use std::time::Duration;
 
 use paw_broker::http::ServerLimits;
+use paw_broker::log::{self, MessageDraft};
+use paw_broker::message::{ArtifactMessage, Message};
+use paw_broker::{Bus, SessionId};
+use paw_host::clock;
 use paw_testkit::wait_until;
 use serde_json::{Value, json};
 
@@ -123,4 +127,33 @@ fn many_event_streams_and_long_polls_leave_room_for_messages_and_for_the_operato
     assert_eq!(server.connect().get("/status").status, 200);
     let mut operator = server.agent("operator");
     open(&mut operator, "/events?since=0", "");
+}
+
+#[test]
+fn a_reader_continues_after_a_failed_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("db");
+    let session = SessionId::new("one");
+    let log = log::open(&file).unwrap();
+    // More than the cache holds, so that the first page comes from the log.
+    let draft = |number: u32| {
+        let message: Message = ArtifactMessage::new(id("a"), number.to_string()).into();
+        MessageDraft::new(message, clock::now())
+    };
+    log.append(&session, &(0..6000).map(draft).collect::<Vec<_>>()).unwrap();
+    let bus = Bus::open(log, session, false).unwrap();
+    let other = rusqlite::Connection::open(&file).unwrap();
+    let rename = |from: &str, to: &str| {
+        other.execute_batch(&format!("ALTER TABLE {from} RENAME TO {to}")).unwrap();
+    };
+    rename("message", "moved");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    runtime.block_on(async {
+        let mut stream = bus.subscribe_after(0);
+        assert!(stream.next().await.is_err());
+        let mut next = std::pin::pin!(stream.next_page());
+        assert!(tokio::time::timeout(Duration::from_millis(300), &mut next).await.is_err(), "it ended");
+        rename("moved", "message");
+        assert_eq!(next.await.unwrap().first().unwrap().entry.seq, 1);
+    });
 }

@@ -98,6 +98,10 @@ impl MessageLog for FullLog {
     fn restore(&self, messages: &[(SessionId, LogEntry)], head: u64) -> Result<(), LogError> {
         self.log.restore(messages, head)
     }
+    fn readmit_stream(&self, stream: &StreamId) -> Result<(), LogError> {
+        self.log.readmit_stream(stream)
+    }
+
     fn purge(&self, session: &SessionId) -> Result<(), LogError> {
         self.log.purge(session)
     }

@@ -116,3 +116,30 @@ fn a_purged_session_ends_its_replication_and_does_not_come_back() {
     assert!(matches!(ended, ReplicationError::Log(LogError::Purged)), "{ended}");
     assert_eq!(gone.messages("hub"), [0; 0]);
 }
+
+#[test]
+fn a_second_hub_of_one_session_is_refused_as_long_as_the_first_one_runs() {
+    let Some(server) = NatsServer::start() else { return };
+    let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let stream = StreamId::random();
+    let nodes = start(dir.path(), &server, &stream);
+    let hub = |dir: &Path| dir.join(HOSTS[0]);
+    std::fs::create_dir(hub(other.path())).unwrap();
+    std::fs::copy(hub(dir.path()).join("host.key"), hub(other.path()).join("host.key")).unwrap();
+    for node in &nodes {
+        node.publish(1..=3);
+    }
+    wait_for(&nodes, &[1, 2, 3]);
+    let second = Node::start(other.path(), HOSTS[0], &server.url(), &stream, roster(dir.path()));
+    second.publish(99..=99);
+    wait_until("the second hub is refused", || {
+        let problem = second.status.borrow().problem.clone();
+        problem.filter(|problem| problem.starts_with("another machine is the hub"))
+    });
+    for node in &nodes {
+        node.publish(4..=5);
+    }
+    wait_for(&nodes, &[1, 2, 3, 4, 5]);
+    drop(nodes);
+    wait_until("it takes over", || second.status.borrow().is_connected.then_some(()));
+}

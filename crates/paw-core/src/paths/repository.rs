@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::AgentId;
+use crate::{AgentId, HostName};
 
 /// In the admin directory of a linked worktree: the agent that works there.
 pub const AGENT_FILE: &str = "paw-agent";
@@ -112,6 +112,21 @@ impl PawDir {
     /// Whether the other machines of the session can be reached.
     pub fn hosts(&self) -> PathBuf {
         self.0.join("hosts.json")
+    }
+
+    /// The socket through which the open connection to another machine is shared.
+    pub fn host_socket(&self, host: &HostName) -> PathBuf {
+        self.0.join(format!("ssh-{host}"))
+    }
+
+    /// Held while agents are started on, moved to or removed from other machines.
+    pub fn hosts_lock(&self) -> PathBuf {
+        self.0.join("hosts.lock")
+    }
+
+    /// The snapshots that were fetched from another machine, with their times.
+    pub fn snapshots(&self, host: &HostName) -> PathBuf {
+        self.0.join(format!("snapshots-{host}.json"))
     }
 
     /// The user's token.

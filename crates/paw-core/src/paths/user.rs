@@ -84,6 +84,11 @@ impl DataDir {
         self.0.join("clones")
     }
 
+    /// Whether this is the directory of such clones, of any user on any machine.
+    pub fn is_clones(path: &Path) -> bool {
+        path.ends_with(Path::new(NAME).join("clones"))
+    }
+
     pub fn sessions(&self) -> PathBuf {
         self.0.join("sessions")
     }

@@ -31,6 +31,12 @@ pub struct HostReceipt {
     /// The agents it may speak for, including those that it no longer runs: their last messages may still be on their way.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub agents: BTreeSet<AgentId>,
+    /// Agents of it that have moved to another machine. That they left here does not mean that they left the session.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub left: BTreeSet<AgentId>,
+    /// Those of them that moved while this machine could not be reached. The hub removes them here when it returns.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub to_clean: BTreeSet<AgentId>,
     /// How the hub reaches it. Missing for the hub itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ssh: Option<String>,
@@ -46,12 +52,22 @@ pub struct RemoteAgentReceipt {
     pub agent_id: AgentId,
     pub branch: BranchName,
     pub cli: String,
+    /// The task that the user gave it, for a start on another machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
     /// The session created the branch, so it may also delete it.
     #[serde(default)]
     pub branch_created: bool,
     /// It is being started. A command that was killed leaves this.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unfinished: bool,
+}
+
+impl HostReceipt {
+    /// Whether an agent runs there, or ran there last.
+    pub fn runs(&self, agent: &AgentId) -> bool {
+        self.agents.contains(agent) && !self.left.contains(agent)
+    }
 }
 
 impl ClusterReceipt {
@@ -64,7 +80,7 @@ impl ClusterReceipt {
 
     /// Whether this machine watches the agent. Only one does, so that no warning is sent twice.
     pub fn is_judged_here(&self, agent: &AgentId) -> bool {
-        let is_on = |host: &HostName| self.hosts.get(host).is_some_and(|host| host.agents.contains(agent));
+        let is_on = |host: &HostName| self.hosts.get(host).is_some_and(|host| host.runs(agent));
         if self.is_hub() {
             !self.hosts.keys().any(|host| *host != self.hub && is_on(host))
         } else {
@@ -74,8 +90,12 @@ impl ClusterReceipt {
 
     /// Whether two agents are on one machine that is not the hub. That machine judges conflicts between them; the hub judges the others.
     pub fn are_both_on_one_host(&self, first: &AgentId, second: &AgentId) -> bool {
-        let others = self.hosts.iter().filter(|(name, _)| **name != self.hub);
-        others.into_iter().any(|(_, host)| host.agents.contains(first) && host.agents.contains(second))
+        let others = || self.hosts.iter().filter(|(name, _)| **name != self.hub);
+        let host_of = |id: &AgentId| {
+            let now = self.agents.iter().find(|agent| agent.agent_id == *id).map(|agent| &agent.host);
+            now.or_else(|| others().find(|(_, host)| host.runs(id)).map(|(name, _)| name))
+        };
+        host_of(first).is_some_and(|host| host_of(second) == Some(host))
     }
 
     pub fn find_agent(&self, branch: &BranchName) -> Option<&RemoteAgentReceipt> {
@@ -109,6 +129,8 @@ mod tests {
         let agents = |names: &[&str]| HostReceipt {
             key: String::new(),
             agents: names.iter().map(|name| id(name)).collect(),
+            left: BTreeSet::new(),
+            to_clean: BTreeSet::new(),
             ssh: None,
             path: None,
         };
@@ -116,7 +138,17 @@ mod tests {
         let hosts = hosts.into_iter().map(|(name, names)| (host(name), agents(names))).collect();
         let mut receipt =
             Receipt::new(SessionName::new("paw-x").unwrap(), "/x".into(), "x", Timestamp::UNIX_EPOCH);
-        let (stream, agents) = ("s".to_owned(), Vec::new());
+        let agent = |(name, on): (&str, &str)| RemoteAgentReceipt {
+            host: host(on),
+            agent_id: id(name),
+            branch: BranchName::new(name).unwrap(),
+            cli: "claude".to_owned(),
+            task: None,
+            branch_created: false,
+            unfinished: false,
+        };
+        let agents = [("b", "big"), ("c", "big"), ("d", "small")].map(agent).into();
+        let stream = "s".to_owned();
         receipt.cluster =
             Some(ClusterReceipt { stream, host: host(own), hub: host("hub"), version: 1, hosts, agents });
         receipt

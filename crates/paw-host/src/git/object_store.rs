@@ -17,8 +17,8 @@ use super::tree::{Tree, TreeItem};
 use crate::files::FileError;
 use crate::process::{Command, Coprocess, ProcessError};
 
-/// The most entries of trees that are kept in memory, a few MiB.
-const MAX_CACHED_ITEMS: usize = 50_000;
+/// The most entries of trees that are kept in memory, about 3 MiB. Those of the last edits are needed again.
+const MAX_CACHED_ITEMS: usize = 20_000;
 /// So many paths fit into a pipe together with their answers.
 const MAX_PATHS: usize = 16;
 

@@ -3,7 +3,6 @@
 //! These calls disable hooks, file system monitors, maintenance and split indexes, so that git starts no other program, and
 //! hide the user's keys and tokens from git.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
@@ -174,18 +173,6 @@ impl Git {
     /// The tip of a local branch.
     pub fn find_tip(&self, branch: &BranchName) -> Result<Option<String>, GitError> {
         self.find_object(&branch.full_ref(), "commit")
-    }
-
-    /// The tips of local branches; branches that do not exist are missing.
-    pub fn find_tips(&self, branches: &[&BranchName]) -> Result<BTreeMap<BranchName, String>, GitError> {
-        let refs: Vec<String> = branches.iter().map(|branch| branch.full_ref()).collect();
-        let args = ["for-each-ref", "--format=%(objectname) %(refname:lstrip=2)"];
-        let listing = self.plumb(None, args.into_iter().chain(refs.iter().map(String::as_str)))?;
-        let tip = |line: &str| {
-            let (commit, name) = line.split_once(' ')?;
-            Some((BranchName::new(name).ok()?, commit.to_owned()))
-        };
-        Ok(String::from_utf8_lossy(&listing).lines().filter_map(tip).collect())
     }
 
     /// Whether `older` is an ancestor of `newer`.

@@ -78,6 +78,8 @@ pub struct WorktreeSnapshot {
     pub clean: bool,
     /// Every file that differs from the merge base, committed or not, sorted. New directories are listed file by file.
     pub changed: Vec<PathBuf>,
+    /// Changed files whose content the snapshot does not have: too large, unreadable, or converted by a filter.
+    pub left_out: Vec<PathBuf>,
     /// The directories that have files in the merge base and none here: moved or deleted. Sorted. Only listed if files were
     /// added, too, because otherwise nothing was moved.
     pub emptied_dirs: Vec<PathBuf>,
@@ -281,7 +283,7 @@ impl WorktreeSnapshotter {
     fn finish(&mut self, last: LastSnapshot) -> Result<WorktreeSnapshot, ScratchError> {
         // The trees above a changed file, and perhaps a commit.
         self.scratch.count_written(4 * OBJECT_BYTES);
-        let emptied_dirs = self.emptied_dirs(&last)?;
+        let emptied_dirs = self.scratch.emptied_dirs(&last.tree, &last.differences)?;
         let mut changed: BTreeSet<PathBuf> = last.differences.keys().cloned().collect();
         changed.extend(self.opaque.iter().cloned());
         let tree = last.tree.clone();
@@ -289,38 +291,20 @@ impl WorktreeSnapshotter {
         let head = self.base_point.head.clone();
         let work = head.as_ref().map_or_else(|| tree.clone(), |head| format!("{tree} {head}"));
         let changed = changed.into_iter().collect();
+        let left_out = self.opaque.iter().cloned().collect();
         self.last = Some(last);
-        Ok(WorktreeSnapshot { work, tree, head, clean, changed, emptied_dirs })
+        Ok(WorktreeSnapshot { work, tree, head, clean, changed, left_out, emptied_dirs })
     }
 
     fn base_tree(&self) -> &str {
         self.base_point.base.as_deref().unwrap_or(self.scratch.empty_tree())
     }
 
-    /// The files that differ from the merge base, with git's letter: `A`dded, `D`eleted, `M`odified or another `T`ype.
+    /// The files that differ from the merge base, with git's letter.
     fn differences(&self, tree: &str) -> Result<BTreeMap<PathBuf, u8>, GitError> {
-        let base = self.base_tree();
-        let args = ["diff-tree", "-r", "-z", "--name-status", "--no-renames", base, tree];
-        let listing = run(&self.scratch.command(args))?;
-        let fields: Vec<&[u8]> = listing.split(|byte| *byte == 0).collect();
-        let pairs = fields.chunks_exact(2).filter_map(|pair| Some((path(pair[1]), *pair[0].first()?)));
-        Ok(pairs.filter(|(path, _)| !is_excluded(path, &self.excluded)).collect())
-    }
-
-    fn emptied_dirs(&self, last: &LastSnapshot) -> Result<Vec<PathBuf>, ScratchError> {
-        let deleted = last.differences.iter().filter(|(_, kind)| **kind == b'D').map(|(path, _)| path);
-        let above = deleted.flat_map(|path| path.ancestors().skip(1)).map(Path::to_path_buf);
-        let dirs: BTreeSet<PathBuf> = above.filter(|dir| !dir.as_os_str().is_empty()).collect();
-        if !last.differences.values().any(|kind| *kind == b'A') {
-            return Ok(Vec::new());
-        }
-        let mut emptied = Vec::new();
-        for dir in dirs {
-            if !self.scratch.find_item(&last.tree, &dir)?.is_some_and(|item| item.is_directory()) {
-                emptied.push(dir);
-            }
-        }
-        Ok(emptied)
+        let mut differences = self.scratch.differences(self.base_tree(), tree)?;
+        differences.retain(|path, _| !is_excluded(path, &self.excluded));
+        Ok(differences)
     }
 
     fn plumbing<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Command {

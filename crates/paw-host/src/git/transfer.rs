@@ -18,25 +18,35 @@ impl Git {
         (target, path): (&SshTarget, &Path),
         refs: impl IntoIterator<Item = S>,
     ) -> Result<(), GitError> {
-        let push = self.over_ssh(["push", "--quiet", "--no-verify", "--no-recurse-submodules", "--"]);
+        let push = self.over_ssh(None, ["push", "--quiet", "--no-verify", "--no-recurse-submodules", "--"]);
         super::run(&push.arg(target.git_url(path)).args(refs)).map(drop)
     }
 
     /// Stores refs of another repository in this one.
     pub fn fetch_from<S: Into<OsString>>(
         &self,
+        repository: (&SshTarget, &Path),
+        refs: impl IntoIterator<Item = S>,
+    ) -> Result<(), GitError> {
+        self.fetch_over(repository, None, refs)
+    }
+
+    /// Like [`Self::fetch_from`], over a connection that is open already, if there is one.
+    pub fn fetch_over<S: Into<OsString>>(
+        &self,
         (target, path): (&SshTarget, &Path),
+        shared: Option<&Path>,
         refs: impl IntoIterator<Item = S>,
     ) -> Result<(), GitError> {
         let options =
             ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc"];
-        let fetch = self.over_ssh(["fetch"].into_iter().chain(options).chain(["--"]));
+        let fetch = self.over_ssh(shared, ["fetch"].into_iter().chain(options).chain(["--"]));
         super::run(&fetch.arg(target.git_url(path)).args(refs)).map(drop)
     }
 
-    fn over_ssh<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Command {
+    fn over_ssh<'a>(&self, shared: Option<&Path>, args: impl IntoIterator<Item = &'a str>) -> Command {
         self.command(args)
-            .env("GIT_SSH_COMMAND", ssh::git_ssh_command())
+            .env("GIT_SSH_COMMAND", ssh::git_ssh_command(shared))
             .env("GIT_SSH_VARIANT", "ssh")
             .time_limit(LIMIT)
     }

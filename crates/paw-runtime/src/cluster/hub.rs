@@ -1,10 +1,11 @@
 //! The hub: its NATS server, a tunnel to each host, and the roster.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use paw_cluster::nats::{NatsLogin, NatsSettings, NatsStream};
+use paw_cluster::nats::{self, NatsSettings, NatsStream};
 use paw_cluster::replicator::{ReplicationStatus, Replicator};
 use paw_cluster::roster::Roster;
 use paw_cluster::server::OwnServer;
@@ -21,6 +22,7 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::timeout;
 
+use super::snapshots::SnapshotFetcher;
 use super::{Cluster, ClusterContext, damaged, figures, roster_of, stream_of};
 
 /// How long a change may take to be stored in the stream.
@@ -30,6 +32,7 @@ const STATUS_LIMIT: Duration = Duration::from_secs(3);
 /// What runs on the hub.
 #[derive(Debug)]
 pub(super) struct RunningHub {
+    repo: PathBuf,
     /// Missing if the user's servers are used.
     server: Option<OwnServer>,
     tunnels: BTreeMap<HostName, Tunnel>,
@@ -37,7 +40,8 @@ pub(super) struct RunningHub {
     roster: watch::Sender<Roster>,
     status: watch::Receiver<ReplicationStatus>,
     nats: NatsSettings,
-    task: JoinHandle<()>,
+    snapshots: Arc<SnapshotFetcher>,
+    tasks: [JoinHandle<()>; 2],
 }
 
 impl Cluster {
@@ -124,7 +128,7 @@ impl RunningHub {
         };
         let access = match &server {
             Some(server) => (vec![server.url()], server.login(&cluster.hub)),
-            None => split_logins(&context.config.servers),
+            None => nats::split_logins(&context.config.servers),
         };
         let (roster, receiver) = watch::channel(roster_of(cluster)?);
         let settings = context.replicator(cluster, access, receiver)?;
@@ -134,8 +138,14 @@ impl RunningHub {
             let error = replicator.run().await;
             tracing::warn!(target: "paw::cluster", "messages are no longer replicated: {error}");
         });
+        let session = (context.receipts.clone(), context.session.clone());
+        let snapshots = SnapshotFetcher::new(context.repo.clone(), session, context.monitor.clone());
+        snapshots.judge_fetched(cluster);
+        let follow = tokio::spawn(Arc::clone(&snapshots).follow(Arc::clone(&context.bus)));
         let reaches = Arc::new(HostReaches::new(PawDir::of(&context.repo.common_dir)));
-        let mut hub = Self { server, tunnels: BTreeMap::new(), reaches, roster, status, nats, task };
+        let repo = context.repo.common_dir.clone();
+        let (tunnels, tasks) = (BTreeMap::new(), [task, follow]);
+        let mut hub = Self { repo, server, tunnels, reaches, roster, status, nats, snapshots, tasks };
         hub.connect(cluster)?;
         Ok(hub)
     }
@@ -149,9 +159,11 @@ impl RunningHub {
         self.connect(cluster)
     }
 
-    /// Keeps a tunnel to each host that has agents.
+    /// Keeps a tunnel to each host that has agents, or has something of agents that have moved.
     fn connect(&mut self, cluster: &ClusterReceipt) -> Result<(), PawError> {
-        let wanted = |name: &HostName| cluster.agents_on(name).next().is_some();
+        let has_left =
+            |name: &HostName| cluster.hosts.get(name).is_some_and(|host| !host.to_clean.is_empty());
+        let wanted = |name: &HostName| cluster.agents_on(name).next().is_some() || has_left(name);
         self.tunnels.retain(|name, _| wanted(name));
         for (name, host) in cluster.hosts.iter().filter(|(name, _)| wanted(name)) {
             let (Some(ssh), Some(path)) = (&host.ssh, &host.path) else { continue };
@@ -166,9 +178,23 @@ impl RunningHub {
                 TunnelEndpoint::Direct { servers, login }
             };
             let target: SshTarget = ssh.parse()?;
-            let settings = TunnelSettings { host: name.clone(), target, path: path.clone(), endpoint };
-            let (reaches, host) = (Arc::clone(&self.reaches), name.clone());
-            let tunnel = Tunnel::start(settings, move |state| reaches.note(&host, state));
+            let settings = TunnelSettings {
+                host: name.clone(),
+                target,
+                path: path.clone(),
+                hub: self.repo.clone(),
+                endpoint,
+                shared: self.reaches.dir.host_socket(name),
+            };
+            let (reaches, snapshots) = (Arc::clone(&self.reaches), Arc::clone(&self.snapshots));
+            let host = name.clone();
+            let tunnel = Tunnel::start(settings, move |state| {
+                if state == TunnelState::Connected {
+                    snapshots.fetch_from(&host);
+                    snapshots.clean_left(&host);
+                }
+                reaches.note(&host, state);
+            });
             self.tunnels.insert(name.clone(), tunnel);
         }
         Ok(())
@@ -178,12 +204,7 @@ impl RunningHub {
     async fn readers(&self) -> Result<BTreeMap<String, u64>, PawError> {
         let asked = async {
             let stream = NatsStream::connect(self.nats.clone()).await?;
-            let mut connections = stream.connections();
-            while !stream.is_connected() {
-                if connections.changed().await.is_err() {
-                    break;
-                }
-            }
+            stream.wait_until_connected().await;
             stream.readers().await
         };
         let late = |_| PawError::SessionError("the NATS server does not answer".to_owned());
@@ -191,23 +212,10 @@ impl RunningHub {
     }
 
     pub(super) async fn stop(self) {
-        self.task.abort();
+        self.tasks.iter().for_each(JoinHandle::abort);
         let (tunnels, server) = (self.tunnels, self.server);
         let _ = spawn_blocking(move || drop((tunnels, server))).await;
     }
-}
-
-/// The users in the URLs. The client takes one for all servers.
-fn split_logins(servers: &[String]) -> (Vec<String>, Option<NatsLogin>) {
-    let mut login = None;
-    let plain = servers.iter().map(|url| {
-        let (scheme, rest) = url.split_once("://").unwrap_or(("nats", url));
-        let Some((user, address)) = rest.rsplit_once('@') else { return format!("{scheme}://{rest}") };
-        let (user, password) = user.split_once(':').unwrap_or((user, ""));
-        login = Some(NatsLogin { user: user.to_owned(), password: password.to_owned() });
-        format!("{scheme}://{address}")
-    });
-    (plain.collect(), login)
 }
 
 /// Which hosts can be reached, in a file for every view.
@@ -245,19 +253,6 @@ impl HostReaches {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_user_of_a_server_is_taken_from_its_url() {
-        let url = |text: &str| split_logins(&[text.to_owned()]);
-        assert_eq!(url("nats://a:4222"), (vec!["nats://a:4222".to_owned()], None));
-        assert_eq!(url("a:4222").0, ["nats://a:4222"]);
-        let (servers, login) = url("tls://me:p@ss@a:1");
-        assert_eq!(servers, ["tls://a:1"]);
-        assert_eq!(
-            login.map(|login| (login.user, login.password)),
-            Some(("me".to_owned(), "p@ss".to_owned()))
-        );
-    }
 
     #[test]
     fn a_host_is_unreachable_since_the_first_failure() {

@@ -2,10 +2,10 @@
 
 use crossterm::event::KeyCode;
 use paw_screen::dashboard::{DashboardHost, DashboardOptions, DashboardUpdate};
-use paw_view::ViewEvent;
+use paw_view::{BranchTip, ViewEvent};
 
 use crate::sample;
-use crate::test_dashboard::TestDashboard;
+use crate::test_dashboard::{TestDashboard, now};
 
 #[test]
 fn dashboard_at_60x12() {
@@ -79,4 +79,14 @@ fn lines_fit_the_screen_and_the_counts_stay_visible() {
         assert!(seen.lines().all(|line| paw_core::text::width(line) <= usize::from(columns)), "{seen}");
         assert!(seen.contains("? keys"), "{columns}x{rows}\n{seen}");
     }
+}
+
+#[test]
+fn commits_ahead_of_and_behind_main_are_shown() {
+    let mut view = sample::session(now());
+    view.agents[0].tip =
+        Some(BranchTip { ahead: Some(2), behind: Some(1), ..BranchTip::new("4fe2a91", false) });
+    let mut dashboard = TestDashboard::with(sample::options(), view, 120, 30);
+    assert!(dashboard.shows("commits") && dashboard.shows("+2 -1"), "{}", dashboard.screen());
+    assert!(dashboard.keys("i").shows("+2 -1"), "{}", dashboard.screen());
 }

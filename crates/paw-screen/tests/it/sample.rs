@@ -148,7 +148,7 @@ pub(crate) fn session(now: Timestamp) -> SessionView {
             "inverted index with prefix queries",
         ),
         AgentView {
-            tip: Some(BranchTip { commit: "4fe2a91".to_owned(), proven: true }),
+            tip: Some(BranchTip::new("4fe2a91", true)),
             ..agent(
                 now,
                 "fix-checkout-rounding",

@@ -120,7 +120,7 @@ fn follow_reports_agents_messages_conflicts_and_answers() {
     let (answers, answered) = mpsc::channel(8);
     let remote = fixture.remote();
     let client = client(&remote);
-    source::follow(remote, update.clone(), |_| None, LostConnection::Wait).unwrap();
+    source::follow(remote, update.clone(), |_| (), LostConnection::Wait).unwrap();
     runtime.spawn(source::answer(client, answered, update));
     let mut follower = Follower::new(updates);
     let busy = runtime.block_on(follower.until_agent(|agent| agent.last_message == "on it"));
@@ -162,7 +162,7 @@ fn follow_reconnects_to_a_restarted_broker() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let (update, updates) = mpsc::channel(8);
     let (answers, answered) = mpsc::channel(8);
-    source::follow(remote, update.clone(), |_| None, LostConnection::Wait).unwrap();
+    source::follow(remote, update.clone(), |_| (), LostConnection::Wait).unwrap();
     runtime.spawn(source::answer(client, answered, update));
     let mut follower = Follower::new(updates);
     let asked = runtime.block_on(follower.until("the question", |view, _| view.questions.first().cloned()));

@@ -12,7 +12,7 @@ use paw_core::{AgentId, AgentReceipt, PawError};
 use paw_host::git::{DifferenceKind, Git};
 use paw_host::process;
 use paw_host::tmux::{Batch, TmuxCommand};
-use paw_worktree::{RemovedWorktree, Worktrees};
+use paw_worktree::{RemovedWorktree, Worktrees, moved};
 
 use super::{LifecycleError, Session};
 use crate::panes::SUPERVISOR;
@@ -45,7 +45,7 @@ impl Session {
         options: RemoveAgentOptions<'_>,
     ) -> Result<RemovedAgent, LifecycleError> {
         let (agent, id) = self.require_agent(name)?;
-        if self.receipt.worktrees.len() == 1 {
+        if self.receipt.worktrees.len() == 1 && self.receipt.remote_agents().is_empty() {
             return Err(LifecycleError::LastAgent(agent.branch));
         }
         let path = &agent.worktree_path;
@@ -70,6 +70,7 @@ impl Session {
         } else {
             None
         };
+        moved::forget(&self.repo, &agent.branch)?;
         self.change(|receipt| receipt.worktrees.retain(|one| one.branch != agent.branch))?;
         if let Some(own) = own {
             // Moved to its own window first, so that the other panes can be arranged before this process ends.
@@ -80,6 +81,17 @@ impl Session {
         }
         own.map_or(Ok(()), |own| self.kill_pane(own))?;
         Ok(RemovedAgent { agent, worktree })
+    }
+
+    /// Ends an agent and keeps its worktree, so that nothing there changes any more. `git paw start` brings it back.
+    pub fn stop_agent(&self, name: &str) -> Result<(), LifecycleError> {
+        let (agent, id) = self.require_agent(name)?;
+        let window = self.find_window()?;
+        if let Some(pane) = window.as_ref().and_then(|window| window.find_pane(id.as_str())) {
+            self.kill_pane(&pane.id)?;
+        }
+        process::terminate(&process::processes_in(&agent.worktree_path));
+        Ok(())
     }
 
     /// Removes our text from the briefing files. If a file has other content, adds it to git's index although our rules

@@ -15,11 +15,12 @@ use paw_host::clock;
 use paw_host::files;
 use paw_host::git::find_linked_admin_dir;
 use paw_view::{
-    BrokerView, CliState, HostReach, MemberHost, Observation, PromptDelivery, SessionFacts, SessionMember,
-    SessionMembers, SessionSnapshot, SessionView, StateSource, SupervisorView, ViewEvent, WorktreeState,
+    AgentState, BrokerView, CliState, HostReach, MemberHost, Observation, PromptDelivery, SessionFacts,
+    SessionMember, SessionMembers, SessionSnapshot, SessionView, StateSource, SupervisorView, ViewEvent,
+    WorktreeState,
 };
 
-use super::window::TmuxWindow;
+use super::window::{PaneActivity, TmuxWindow};
 use super::{LifecycleError, Session};
 use crate::messages;
 use crate::panes::{DASHBOARD, SUPERVISOR};
@@ -75,13 +76,15 @@ impl Session {
             (state, worktrees, broker)
         });
         let (status, window) = state?;
+        // A process that has died no longer updates what it noted at the panes.
+        let is_watched = self.is_process_running().unwrap_or(false);
         let pane = |mark: &str| {
             window.as_ref().and_then(|window| window.find_pane(mark)).map(|pane| pane.id.clone())
         };
         let broker = broker.map(|broker| BrokerView { pane: pane(DASHBOARD), ..broker });
         let supervisor = supervisor(receipt).map(|supervisor| SupervisorView {
             pane: pane(SUPERVISOR),
-            state: cli_state(window.as_ref(), SUPERVISOR),
+            state: cli_state(window.as_ref(), SUPERVISOR, is_watched),
             ..supervisor
         });
         let agent = |((agent, (id, member)), worktree): (
@@ -92,7 +95,7 @@ impl Session {
                 worktree_path: Some(agent.worktree_path.clone()),
                 worktree: Some(worktree),
                 pane: pane(id.as_str()),
-                process: Some(cli_state(window.as_ref(), id.as_str())),
+                process: Some(cli_state(window.as_ref(), id.as_str(), is_watched)),
                 spec: agent.spec.clone(),
                 ..member
             };
@@ -110,23 +113,30 @@ impl Session {
         };
         let agents = receipt.worktrees.iter().zip(members(receipt)).zip(worktrees).map(agent);
         let agents = agents.chain(self.remote_members()).collect();
-        // A process that has died no longer updates them.
-        let is_current = self.is_process_running().unwrap_or(false);
-        let observed = window.filter(|_| is_current).map(|window| observations(&window, receipt));
+        let observed = window.filter(|_| is_watched).map(|window| observations(&window, receipt));
         Ok(SessionSnapshot { session, supervisor, agents, observed: observed.unwrap_or_default() })
     }
 }
 
 impl Session {
+    /// Since when another machine of the session cannot be reached.
+    pub fn unreachable_since(&self, host: &HostName) -> Option<Timestamp> {
+        let reach = self.load_reaches().remove(host)?;
+        (!reach.is_reachable).then_some(reach.since)
+    }
+
+    fn load_reaches(&self) -> BTreeMap<HostName, HostReach> {
+        let reaches = files::load_text(&PawDir::of(&self.repo.common_dir).hosts()).ok().flatten();
+        reaches.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+    }
+
     /// The agents on other machines. Only their messages say what they do.
     fn remote_members(&self) -> SessionMembers {
         let agents = self.receipt.remote_agents();
         if agents.is_empty() {
             return Vec::new();
         }
-        let reaches = files::load_text(&PawDir::of(&self.repo.common_dir).hosts()).ok().flatten();
-        let reaches: BTreeMap<HostName, HostReach> =
-            reaches.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        let reaches = self.load_reaches();
         let member = |agent: &RemoteAgentReceipt| {
             let host = MemberHost { name: agent.host.clone(), reach: reaches.get(&agent.host).cloned() };
             let member = SessionMember::new(agent.branch.clone(), agent.cli.clone());
@@ -139,9 +149,10 @@ impl Session {
 /// What the session's process noted at the panes.
 fn observations(window: &TmuxWindow, receipt: &Receipt) -> Vec<(AgentId, Observation)> {
     let observed = |id: AgentId| {
-        let (state, since) = window.find_pane(id.as_str())?.activity?;
-        let (source, reason) = (StateSource::Messages, String::new());
-        Some((id, Observation { state, since, at: since, source, reason, waits_for: None }))
+        let PaneActivity { state, since, need } = window.find_pane(id.as_str())?.activity.clone()?;
+        let waits_for = need.clone().filter(|_| state == AgentState::WaitingApproval);
+        let (source, reason) = (StateSource::Messages, need.unwrap_or_default());
+        Some((id, Observation { state, since, at: since, source, reason, waits_for }))
     };
     let supervisor = receipt.supervisor.as_ref().map(|_| AgentId::supervisor());
     receipt.agent_ids().into_iter().chain(supervisor).filter_map(observed).collect()
@@ -155,14 +166,20 @@ fn prompt(pending: Option<&String>, problem: Option<&String>) -> PromptDelivery 
     }
 }
 
-fn cli_state(window: Option<&TmuxWindow>, mark: &str) -> CliState {
-    match window.and_then(|window| window.find_pane(mark)) {
-        None => CliState::Absent,
-        Some(pane) if !pane.is_idle() => CliState::Running,
-        Some(pane) if !pane.dead && window.is_some_and(|window| is_starting(window, clock::now())) => {
-            CliState::Starting
-        }
-        Some(_) => CliState::Ended,
+fn cli_state(window: Option<&TmuxWindow>, mark: &str, is_watched: bool) -> CliState {
+    let Some((window, pane)) = window.and_then(|window| Some((window, window.find_pane(mark)?))) else {
+        return CliState::Absent;
+    };
+    if !pane.is_idle() {
+        return CliState::Running;
+    }
+    // The session's process has not seen the CLI of a new pane yet.
+    let seen = pane.activity.as_ref().map(|activity| activity.state);
+    let is_new = is_watched && matches!(seen, None | Some(AgentState::Starting));
+    if !pane.dead && (is_new || is_starting(window, clock::now())) {
+        CliState::Starting
+    } else {
+        CliState::Ended
     }
 }
 
@@ -193,7 +210,21 @@ fn worktree_state(path: &Path, branch: &BranchName) -> WorktreeState {
 
 #[cfg(test)]
 mod tests {
+    use super::super::window::WindowPane;
     use super::*;
+
+    #[test]
+    fn new_agent_of_an_old_session_is_starting_until_its_cli_was_seen() {
+        let pane = |activity: Option<AgentState>| {
+            let since = Timestamp::UNIX_EPOCH;
+            let activity = activity.map(|state| PaneActivity { state, since, need: None });
+            let window =
+                TmuxWindow { panes: vec![WindowPane::shell("feat-x", activity)], ..TmuxWindow::default() };
+            move |is_watched| cli_state(Some(&window), "feat-x", is_watched)
+        };
+        assert_eq!([pane(None)(true), pane(Some(AgentState::Starting))(true)], [CliState::Starting; 2]);
+        assert_eq!([pane(Some(AgentState::Idle))(true), pane(None)(false)], [CliState::Ended; 2]);
+    }
 
     #[test]
     fn cli_counts_as_starting_in_the_first_ten_seconds_of_a_session() {

@@ -1,7 +1,9 @@
 //! A session's panes, as listed by tmux in one call.
 
+use std::fmt;
+
 use jiff::Timestamp;
-use paw_core::Receipt;
+use paw_core::{Receipt, text};
 use paw_host::process;
 use paw_host::tmux::{Tmux, TmuxCommand, TmuxError};
 use paw_view::AgentState;
@@ -17,11 +19,19 @@ pub struct WindowPane {
     pub dead: bool,
     /// The foreground program.
     pub command: String,
-    /// The agent's state and since when, as the session's process last observed it.
-    pub activity: Option<(AgentState, Timestamp)>,
+    pub activity: Option<PaneActivity>,
     /// The process that tmux started in the pane.
     pid: Option<u32>,
     index: PaneIndex,
+}
+
+/// An agent's state and since when, as the session's process last observed it and noted it at the pane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PaneActivity {
+    pub state: AgentState,
+    pub since: Timestamp,
+    /// What it needs, if it cannot continue without help.
+    pub need: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +44,16 @@ struct PaneIndex {
 impl PaneIndex {
     fn target(&self, after: u32) -> String {
         format!("{}{}.{}", self.session, self.window, self.number + after)
+    }
+}
+
+#[cfg(test)]
+impl WindowPane {
+    /// A pane with a shell.
+    pub(super) fn shell(mark: &str, activity: Option<PaneActivity>) -> Self {
+        let index = PaneIndex { session: "$1:".to_owned(), window: 0, number: 0 };
+        let (id, command, mark) = ("%1".to_owned(), "sh".to_owned(), Some(mark.to_owned()));
+        Self { id, mark, dead: false, command, activity, pid: None, index }
     }
 }
 
@@ -120,7 +140,7 @@ fn parse(listing: &str, receipt: &Receipt) -> Option<TmuxWindow> {
             mark: (!mark.is_empty()).then(|| mark.to_owned()),
             dead: dead == "1",
             command: command.to_owned(),
-            activity: parse_activity(activity),
+            activity: PaneActivity::parse(activity),
             pid: pid.parse().ok(),
             index: PaneIndex { session: window.session.clone(), window: index, number },
         });
@@ -128,10 +148,30 @@ fn parse(listing: &str, receipt: &Receipt) -> Option<TmuxWindow> {
     (!window.panes.is_empty()).then_some(window)
 }
 
-/// `waiting_approval 1763287200`
-fn parse_activity(text: &str) -> Option<(AgentState, Timestamp)> {
-    let (state, second) = text.split_once(' ')?;
-    Some((AgentState::find(state)?, Timestamp::from_second(second.parse().ok()?).ok()?))
+/// The longest text about what an agent needs.
+const LONGEST_NEED: usize = 1000;
+
+impl PaneActivity {
+    /// `waiting_approval 1763287200 make deploy`
+    fn parse(text: &str) -> Option<Self> {
+        let mut words = text.splitn(3, ' ');
+        let (state, second) = (words.next()?, words.next()?);
+        Some(Self {
+            state: AgentState::find(state)?,
+            since: Timestamp::from_second(second.parse().ok()?).ok()?,
+            need: words.next().map(str::to_owned),
+        })
+    }
+}
+
+impl fmt::Display for PaneActivity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.state, self.since.as_second())?;
+        match &self.need {
+            Some(need) => write!(f, " {}", text::line(&text::truncate(need, LONGEST_NEED))),
+            None => Ok(()),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -164,11 +204,25 @@ mod tests {
         );
         assert_eq!(window.next_window(), "$4:1");
         let since = Timestamp::from_second(9).unwrap();
-        assert_eq!(window.panes[1].activity, Some((AgentState::WaitingInput, since)));
+        let activity = PaneActivity { state: AgentState::WaitingInput, since, need: None };
+        assert_eq!(window.panes[1].activity, Some(activity));
         assert_eq!(window.find_pane("unknown"), None);
         assert_eq!(window.created, Timestamp::from_second(7).ok());
         assert!(!window.panes[0].is_idle() && window.panes[1].is_idle() && window.panes[2].is_idle());
         assert!(window.contains(Some("%9")) && !window.contains(Some("%3")) && !window.contains(None));
+    }
+
+    #[test]
+    fn noted_activity_is_read_back_on_one_line() {
+        let state = AgentState::WaitingApproval;
+        let since = Timestamp::from_second(9).unwrap();
+        let noted = |need: &str| PaneActivity { state, since, need: Some(need.to_owned()) };
+        let parse = |activity: &PaneActivity| PaneActivity::parse(&activity.to_string()).unwrap();
+        assert_eq!(parse(&noted("make deploy && rm -r build")), noted("make deploy && rm -r build"));
+        let other = PaneActivity { need: None, ..noted("") };
+        assert_eq!(parse(&other), other);
+        let hostile = noted(&format!("a\tb\nc\u{1b}[31m{}", "x".repeat(5000))).to_string();
+        assert!(!hostile.contains(|letter: char| letter.is_control()) && hostile.len() < 1200, "{hostile}");
     }
 
     #[test]

@@ -4,8 +4,8 @@ use paw_core::SessionName;
 use paw_host::tmux::{Batch, TmuxCommand, session_target};
 
 use super::{
-    DASHBOARD, LABEL, Pane, SESSION_MARK, SIZE_BEFORE, STATE, SUPERVISOR, SessionWindow, mark, plain, split,
-    title, type_and_log,
+    DASHBOARD, LABEL, Pane, SESSION_MARK, SIZE_BEFORE, STATE, SUPERVISOR, SessionWindow, TAKEN, mark, plain,
+    split, title, type_and_log,
 };
 use crate::layout::{HEIGHT, Layout, LayoutRow, WIDTH};
 
@@ -147,9 +147,17 @@ pub fn new_window(target: &str, pane: &Pane, borders: bool, push: &mut impl FnMu
     }
 }
 
-/// Shows the label and the state of each pane of a window in its border.
+/// Panes narrower than this show first that they need the user.
+const NARROW: u16 = 45;
+
+/// Shows the label and the state of each pane of a window in its border. The end of a narrow border is cut off.
 fn show_borders(target: &str, push: &mut impl FnMut(TmuxCommand)) {
-    let format = format!(" #{{?{LABEL},#{{{LABEL}}},#{{pane_title}}}} #{{?{STATE},· #{{{STATE}}} ,}}");
+    let label = format!("#{{?{LABEL},#{{{LABEL}}},#{{pane_title}}}}");
+    let state = format!("#{{?{STATE},· #{{{STATE}}} ,}}");
+    let calls = format!("#{{||:#{{m:needs*,#{{{STATE}}}}},#{{==:#{{{STATE}}},exited}}}}");
+    let is_first = format!("#{{&&:#{{e|<:#{{pane_width}},{NARROW}}},{calls}}}");
+    let taken = format!("#{{?{TAKEN},typed into from a browser · ,}}");
+    let format = format!(" {taken}#{{?{is_first},#{{=14:{STATE}}} · {label} ,{label} {state}}}");
     for (option, value) in [("pane-border-status", "top"), ("pane-border-format", &format)] {
         push(TmuxCommand::new("set-option").args(["-w", "-t", target, option, value]));
     }

@@ -133,10 +133,7 @@ fn pane_titles_contain_branch_and_cli() {
 fn pane_border_status_configured() {
     let commands = commands(&receipt(1));
     place(&commands, "pane-border-status top");
-    place(
-        &commands,
-        "pane-border-format ' #{?@paw_label,#{@paw_label},#{pane_title}} #{?@paw_state,· #{@paw_state} ,}'",
-    );
+    place(&commands, "#{?@paw_label,#{@paw_label},#{pane_title}} #{?@paw_state,· #{@paw_state} ,}");
 }
 
 #[test]

@@ -89,6 +89,7 @@ fn bare(branches: &[&str]) -> StartRequest {
         host: None,
     };
     StartRequest {
+        has_remote: false,
         agents: branches.iter().map(wanted).collect(),
         supervisor: None,
         unattended: false,

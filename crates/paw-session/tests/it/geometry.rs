@@ -136,6 +136,25 @@ fn panes_have_titles_and_marks_in_order() {
 }
 
 #[test]
+fn border_of_a_narrow_pane_begins_with_what_its_agent_needs() {
+    let server = Server::new("borders");
+    let receipt = receipt(TopRow::Nothing, 6);
+    build(&server, &receipt);
+    let target = session_target(&receipt.session_name);
+    let border = |pane: u32, state: &str| {
+        let pane = format!("{target}0.{pane}");
+        server.ask(&["set-option", "-p", "-t", &pane, "@paw_state", state]);
+        server.ask(&["display-message", "-p", "-t", &pane, "#{E:pane-border-format}"]).trim().to_owned()
+    };
+    let needs = "needs approval: make deploy";
+    assert_eq!(border(0, needs), "needs approval · feat/1 → cli1");
+    assert_eq!(border(0, "exited"), "exited · feat/1 → cli1");
+    assert_eq!(border(0, "idle"), "feat/1 → cli1 · idle");
+    // The last row has one pane.
+    assert_eq!(border(5, needs), format!("feat/6 → cli6 · {needs}"));
+}
+
+#[test]
 fn panes_have_their_own_identity_and_panes_opened_later_have_none() {
     let server = Server::new("identity");
     let receipt = receipt(TopRow::SupervisorAndDashboard, 3);

@@ -5,6 +5,7 @@ use std::fs;
 use paw_broker::SessionId;
 use paw_broker::identity::Keyring;
 use paw_broker::log;
+use paw_core::config::SupervisorConfig;
 use paw_core::paths::PawDir;
 use paw_core::{AgentId, SessionMode, SessionStatus};
 
@@ -193,6 +194,24 @@ fn start_installs_briefings_and_queues_boot_prompts() {
     assert!(first.contains("AGENTS.md"), "{first}");
     assert!(receipt.supervisor.unwrap().pending_boot_prompt.is_some());
     assert!(world.repo.root.join(".git-paw/AGENTS.local.md").exists());
+}
+
+#[test]
+fn briefings_quote_what_earlier_sessions_learned_and_still_applies() {
+    let mut world = World::new("learned");
+    let mut supervisor = SupervisorConfig::default();
+    supervisor.learnings.enabled = true;
+    world.config.supervisor = Some(supervisor);
+    let learned = "## Session Learnings — 1\n\n### Conflict events\n\n- in-flight-conflict: a and b in `gone.rs`\n\n\
+        ### Tooling friction\n\n- the tests need a database (2 times)\n";
+    world.repo.write(".git-paw/session-learnings.md", learned);
+    let receipt = world.start(&["feat/a"], true);
+    let worktree = &receipt.worktrees[0].worktree_path;
+    for file in [worktree.join("AGENTS.md"), world.repo.root.join(".git-paw/AGENTS.local.md")] {
+        let briefing = fs::read_to_string(file).unwrap();
+        assert!(briefing.contains("Tooling friction: the tests need a database"), "{briefing}");
+        assert!(!briefing.contains("gone.rs"), "{briefing}");
+    }
 }
 
 #[test]

@@ -115,6 +115,7 @@ impl World {
             host: None,
         };
         let request = StartRequest {
+            has_remote: false,
             agents: branches.iter().map(wanted).collect(),
             supervisor: supervised.then(|| "agent".to_owned()),
             unattended: false,

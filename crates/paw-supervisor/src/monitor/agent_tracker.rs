@@ -15,7 +15,8 @@ use paw_agent::state::{
 pub(super) struct AgentTracker {
     cli: String,
     tracker: Tracker,
-    life: PaneProcess,
+    /// `None` until its pane was captured.
+    life: Option<PaneProcess>,
     sight: Option<ScreenObservation>,
     known: Option<ObservedState>,
     /// The last sign of progress: a hook event, or new text on its screen.
@@ -89,7 +90,7 @@ impl AgentTracker {
         Self {
             cli: cli.to_owned(),
             tracker: Tracker::default(),
-            life: PaneProcess::Running,
+            life: None,
             sight: None,
             known: None,
             progress: now,
@@ -190,8 +191,10 @@ impl AgentTracker {
 
     /// Applies a capture of its pane.
     pub(super) fn see(&mut self, look: &PaneSnapshot, now: Timestamp) {
-        self.life = look.process();
-        if self.life == PaneProcess::Running {
+        let life = look.process();
+        let is_running = life == PaneProcess::Running;
+        self.life = Some(life);
+        if is_running {
             self.away = None;
             if look.program != NOT_YET {
                 self.awaited = None;
@@ -227,6 +230,10 @@ impl AgentTracker {
         if let Some(wide) = self.wide.as_ref().and_then(|wide| wide.reading.clone()) {
             return wide;
         }
+        if self.drawn && look.screen.rows().is_empty() {
+            let reason = "the pane shows nothing; it may be too small".to_owned();
+            return ScreenReading { state: AgentActivity::Unknown, reason, ..reading };
+        }
         if reading.state != AgentActivity::Exited {
             self.drawn |= look.program != NOT_YET && !look.screen.letters().is_empty();
         } else if !self.drawn {
@@ -236,10 +243,12 @@ impl AgentTracker {
         reading
     }
 
-    /// The agent's state now, and whether it changed to another known state.
-    pub(super) fn conclude(&mut self, now: Timestamp) -> (ObservedState, bool) {
+    /// The agent's state now, and whether it changed to another known state. `None` until its pane was captured: notes that an
+    /// earlier process has seen do not say whether the CLI still runs.
+    pub(super) fn conclude(&mut self, now: Timestamp) -> Option<(ObservedState, bool)> {
+        let life = self.life.as_ref()?;
         let known = match self.awaited {
-            Some(since) if self.life != PaneProcess::Running && now.duration_since(since) < APPEARS => {
+            Some(since) if *life != PaneProcess::Running && now.duration_since(since) < APPEARS => {
                 let reason = "the CLI has not appeared in its pane yet".to_owned();
                 ObservedState {
                     state: AgentActivity::Starting,
@@ -248,20 +257,20 @@ impl AgentTracker {
                     reason,
                 }
             }
-            _ => infer_state(&self.life, self.tracker.state(), self.sight.as_ref(), now),
+            _ => infer_state(life, self.tracker.state(), self.sight.as_ref(), now),
         };
         let known = known.following(self.known.as_ref());
         let is_unknown = known.state == AgentActivity::Unknown;
         match &self.known {
             Some(before) if is_unknown && outlasts(&before.state, now.duration_since(known.since)) => {
-                return (before.clone(), false);
+                return Some((before.clone(), false));
             }
             Some(_) | None => {}
         }
         let before = self.known.as_ref().map(|known| &known.state);
         let changed = before.map_or(!is_unknown, |state| differs(state, &known.state));
         self.known = Some(known.clone());
-        (known, changed)
+        Some((known, changed))
     }
 }
 
@@ -342,7 +351,7 @@ mod tests {
     }
 
     fn state(agent: &mut AgentTracker, second: i64) -> &'static str {
-        agent.conclude(at(second)).0.state.name()
+        agent.conclude(at(second)).unwrap().0.state.name()
     }
 
     #[test]
@@ -361,11 +370,11 @@ mod tests {
     #[test]
     fn a_state_change_is_reported_once() {
         let mut agent = AgentTracker::new("claude", at(0));
-        assert!(!agent.conclude(at(0)).1, "nothing is known yet");
+        assert!(agent.conclude(at(0)).is_none(), "nothing is known yet");
         agent.see(&idle(), at(1));
-        assert!(agent.conclude(at(1)).1);
+        assert!(agent.conclude(at(1)).unwrap().1);
         agent.see(&idle(), at(2));
-        let (known, news) = agent.conclude(at(2));
+        let (known, news) = agent.conclude(at(2)).unwrap();
         assert!(!news);
         assert_eq!(known.since, at(1));
     }
@@ -377,10 +386,10 @@ mod tests {
         assert_eq!(state(&mut agent, 1), "idle");
         agent.see(&look("claude", "half a screen"), at(2));
         assert_eq!(state(&mut agent, 3), "idle");
-        let (known, changed) = agent.conclude(at(8));
+        let (known, changed) = agent.conclude(at(8)).unwrap();
         assert_eq!((known.state.name(), changed), ("unknown", true), "every view is told");
         agent.see(&idle(), at(9));
-        assert!(agent.conclude(at(9)).1);
+        assert!(agent.conclude(at(9)).unwrap().1);
     }
 
     #[test]
@@ -402,6 +411,15 @@ mod tests {
         agent.see(&look("tmux", ""), at(0));
         agent.see(&look("sh", ""), at(1));
         assert_eq!(state(&mut agent, 12), "starting");
+    }
+
+    #[test]
+    fn old_notes_do_not_hide_that_the_cli_has_exited() {
+        let mut agent = AgentTracker::new("claude", at(100));
+        agent.apply(&note(1, "UserPromptSubmit", ""));
+        assert!(agent.conclude(at(100)).is_none(), "a new process has not looked at the pane yet");
+        agent.see(&look("bash", "$"), at(101));
+        assert_eq!(state(&mut agent, 101), "exited");
     }
 
     #[test]
@@ -433,8 +451,19 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_screen_is_a_start_only_before_the_cli_has_drawn() {
+        let mut agent = AgentTracker::new("worker", at(0));
+        agent.see(&look("worker", ""), at(0));
+        assert_eq!(state(&mut agent, 0), "starting");
+        agent.see(&look("worker", "welcome to worker\n> "), at(1));
+        agent.see(&look("worker", ""), at(20));
+        assert_eq!(state(&mut agent, 30), "unknown", "a pane of one row");
+    }
+
+    #[test]
     fn an_approval_answered_by_the_hook_does_not_count_as_waiting() {
         let mut agent = AgentTracker::new("claude", at(0));
+        agent.see(&idle(), at(0));
         let mut asked = note(1, "PermissionRequest", "cargo test");
         asked.answer = Some(HookAnswer { allowed: true, reason: String::new() });
         assert_eq!(agent.apply(&asked), None);
@@ -448,6 +477,7 @@ mod tests {
     #[test]
     fn a_cli_that_exited_without_a_hook_event_can_restart() {
         let mut agent = AgentTracker::new("claude", at(0));
+        agent.see(&idle(), at(0));
         agent.apply(&note(1, "UserPromptSubmit", ""));
         assert_eq!(state(&mut agent, 1), "working");
         agent.see(&look("bash", "$"), at(2));

@@ -3,10 +3,10 @@
 //! Hooks wake it at once. Panes are captured when something was drawn in them; the poll interval grows while nothing
 //! happens.
 
+mod activity_note;
 mod answer;
 mod border;
 mod monitored_agent;
-mod pane_activity;
 mod poll_interval;
 mod state;
 

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 /// The ref namespace of rescues.
-pub(super) const PREFIX: &str = "refs/paw/rescue/";
+pub const PREFIX: &str = "refs/paw/rescue/";
 /// Longer branch names are truncated; the time keeps ids distinct.
 const MAX_SUBJECT_LEN: usize = 40;
 

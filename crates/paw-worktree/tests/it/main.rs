@@ -14,6 +14,7 @@ mod create;
 mod hostile;
 mod log;
 mod many;
+mod moved;
 mod power_cut;
 mod remove;
 mod rescue;

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use paw_autopilot::artifacts::run_dir;
+use paw_broker::SessionId;
 use paw_broker::hooks;
 use paw_broker::log::repair as log_repair;
 use paw_core::PawError;
@@ -133,7 +134,10 @@ fn repair_log(repo: &Repo, context: &Context) -> Result<(), PawError> {
     session_process::end(repo);
     let lock = take_broker_lock(&dir)?;
     let trail = CheckoutDir::of(&repo.root).audit_trail();
-    let repair = log_repair::repair(&dir, &trail, &lock, clock::now())?;
+    let session =
+        Session::find(repo, &context.receipts())?.filter(|session| session.receipt.cluster.is_some());
+    let replicated = session.map(|session| SessionId::new(&session.receipt.session_id()));
+    let repair = log_repair::repair(&dir, &trail, replicated.as_ref(), &lock, clock::now())?;
     drop((lock, session_lock));
     context.output.say(&format!("set aside {} as {}", dir.log().display(), name(&repair.aside)))?;
     context.output.say(&format!(
@@ -141,6 +145,9 @@ fn repair_log(repo: &Repo, context: &Context) -> Result<(), PawError> {
         plural(repair.messages, "message"),
         trail.display()
     ))?;
+    if replicated.is_some() {
+        context.output.say("  messages of the session on several machines come back from its stream")?;
+    }
     if repair.unreadable > 0 {
         context
             .output

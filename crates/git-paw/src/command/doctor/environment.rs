@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use paw_agent::launch::supports_level;
 use paw_agent::{cli, detect_clis};
-use paw_core::PawError;
+use paw_cluster::server;
 use paw_core::config::{Approval, PawConfig, SandboxLevel};
+use paw_core::{Diagnostic as _, PawError};
 use paw_host::git::{self, Git, Repo};
 use paw_host::process::own_program;
 use paw_host::sandbox;
@@ -67,6 +68,18 @@ pub(super) fn check_sandbox(config: &PawConfig) -> DoctorCheck {
         (Ok(SandboxLevel::Off), Err(reason)) => check(format!("off: {reason}")).warn(INSTALL_BUBBLEWRAP),
         (Err(error), _) => check(error.to_string()).fail(INSTALL_BUBBLEWRAP),
     }
+}
+
+/// The NATS server that a session on several machines starts. Needed only where such machines are configured.
+pub(super) fn check_nats_server(config: &PawConfig, context: &Context) -> Option<DoctorCheck> {
+    if config.hosts.is_empty() || !config.cluster.servers.is_empty() {
+        return None;
+    }
+    let check = |detail: String| DoctorCheck::ok(GROUP, server::PROGRAM, detail);
+    Some(match server::require_program(&context.search_path) {
+        Ok(version) => check(version),
+        Err(error) => check(error.to_string()).warn(error.report().hints.join("; ")),
+    })
 }
 
 /// git opens the manual page for `git paw --help`.

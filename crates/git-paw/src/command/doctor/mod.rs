@@ -79,6 +79,7 @@ pub(crate) fn run(args: &DoctorArgs, context: &Context) -> Result<ExitCode, PawE
     let mut checks = environment::check(context, &repo);
     let (found, config) = configuration::check(root, &context.dirs);
     checks.push(environment::check_sandbox(&config));
+    checks.extend(environment::check_nats_server(&config, context));
     checks.push(environment::check_manual(context));
     checks.extend(found);
     checks.extend(root.map(|root| configuration::check_governance(&config, root)).unwrap_or_default());

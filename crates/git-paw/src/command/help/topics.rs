@@ -48,7 +48,7 @@ pub(super) const ALL: &[Topic] = &[
         &["approve", "deny", "approvals", "explain", "tell", "sweep", "report"]
     ),
     chapter!("gates", "Gates: verifying and merging branches", &["verify", "audit", "merge", "proof"]),
-    chapter!("hosts", "Other machines", &["host", "cluster"]),
+    chapter!("hosts", "Other machines", &["host", "cluster", "move"]),
     chapter!("unattended", "Unattended sessions", &[]),
     chapter!("test-first", "Tasks and autopilot", &["tasks", "autopilot"]),
     chapter!("programs", "Integration: JSON, MCP, gRPC", &["mcp", "daemon"]),

@@ -2,6 +2,7 @@
 
 use paw_agent::cli;
 use paw_agent::detect::CliInfo;
+use paw_cluster::placement::AUTO;
 use paw_core::config::{PawConfig, Preset};
 use paw_core::{BranchName, ErrorCode, PawError, text};
 use paw_host::files;
@@ -172,7 +173,7 @@ impl AgentSelection<'_> {
                 || self.unapproved.iter().any(|unapproved| unapproved == name)
                 || cli::find(name).is_some()
         };
-        let is_host = |name: &str| self.config.hosts.contains_key(name);
+        let is_host = |name: &str| name == AUTO || self.config.hosts.contains_key(name);
         texts.iter().map(|text| NamedAgent::parse(text, is_cli, is_host, self.branches)).collect()
     }
 

@@ -1,9 +1,10 @@
 //! `git paw undo restore`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paw_core::PawError;
+use paw_core::paths::DataDir;
 use paw_core::text::plural;
 use paw_host::git::Repo;
 use paw_worktree::rescue::{self, RestoreInto, RestoreOptions};
@@ -44,13 +45,20 @@ impl RestoreArgs {
     }
 }
 
+/// Whether a worktree can be where it was. One that was on another machine cannot.
+fn can_be_restored(before: &Path, repo: &Repo) -> bool {
+    let was_elsewhere =
+        before.parent().is_some_and(DataDir::is_clones) && before.parent() != repo.root.parent();
+    !before.exists() && !was_elsewhere
+}
+
 pub(super) fn run(args: &RestoreArgs, repo: &Repo, context: &Context) -> Result<(), PawError> {
     let rescue = rescue::require(repo, &args.id)?;
     let dir = match &args.into {
         Some(dir) => context.cwd.join(dir),
         None if !args.path.is_empty() => repo.worktree.clone().unwrap_or_else(|| context.cwd.clone()),
         None => match &rescue.worktree {
-            Some(before) if !before.exists() => before.clone(),
+            Some(before) if can_be_restored(before, repo) => before.clone(),
             _ => check::default_directory(repo, &rescue.id),
         },
     };

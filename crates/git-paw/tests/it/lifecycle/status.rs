@@ -89,6 +89,9 @@ fn status_and_sweep_agree_on_a_verified_commit() {
     assert_eq!((&check["passed"], &check["text"]), (&json!(true), &json!("all gates pass")), "{status}");
     assert_eq!(*check, world.swept(1)["checks"][0]);
     assert_eq!((&status["questions"], &status["conflicts"]), (&json!([]), &json!([])));
+    world.repo.commit_file("on-main.txt", "1", "on main");
+    let tip = &world.status()["worktrees"][1]["tip"];
+    assert_eq!((&tip["ahead"], &tip["behind"]), (&json!(0), &json!(1)), "{tip}");
     let known: Vec<_> = status["worktrees"].as_array().unwrap().iter().map(|one| &one["agent_id"]).collect();
     assert_eq!(known, ["feat-a", "feat-b"], "other senders are not agents of the session");
 }

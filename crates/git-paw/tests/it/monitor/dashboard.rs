@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use paw_testkit::wait_until;
+use paw_testkit::{TestRepo, wait_until};
 use serde_json::json;
 
 use super::World;
@@ -144,4 +144,21 @@ fn the_dashboard_goes_to_agents_shows_their_work_and_runs_commands() {
     assert!(!shown.contains("warning:") && !dashboard.screen().contains("warning:"), "{shown}");
     let left = document(&world.paw(&["status", "--json"]));
     assert_eq!(left["worktrees"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn agent_added_while_the_dashboard_runs_is_shown_as_proven() {
+    let dashboard = Dashboard::open("test_command = \"true\"\n");
+    let world = &dashboard.world;
+    let ran = world.paw(&["add", "feat/y", "--cli", "claude"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    let tree = TestRepo { root: world.sandbox.root().join("app-feat-y") };
+    tree.commit_file("work.txt", "work\n", "work");
+    let ran = world.paw(&["verify", "feat/y"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    wait_until("the dashboard shows the proof", || {
+        let screen = dashboard.screen();
+        let line = screen.lines().find(|line| line.contains("feat/y") || line.contains("feat-y"))?;
+        (line.contains("verified") && !line.contains("by hand")).then_some(())
+    });
 }

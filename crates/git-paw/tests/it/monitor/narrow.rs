@@ -109,6 +109,26 @@ fn approve_works_for_every_cli_in_a_pane_of_40_columns() {
     let layout = "#{@paw_agent} #{pane_id} #{window_index}.#{pane_index} #{pane_width}";
     let before =
         wait_until("no pane is being read", || Some(world.panes(layout)).filter(|panes| panes.len() == 5));
+    // What the session's process has read in a wide window is what every command says.
+    let asks = |text: &str| {
+        CLIS.iter().all(|(cli, command)| text.contains(&format!("x-{cli}: approve or deny: {command}")))
+    };
+    let listed = wait_until("all prompts are listed", || {
+        Some(world.paw(&["next", "--list"]).stdout).filter(|listed| asks(listed))
+    });
+    assert!(!listed.contains("x-rest"), "{listed}");
+    let count = |args: &[&str], word: &str| world.paw(args).stdout.matches(word).count();
+    assert_eq!(count(&["status"], "needs approval"), 4);
+    assert_eq!(
+        (count(&["sweep", "status"], "waiting_approval"), count(&["sweep", "status"], "unknown")),
+        (4, 1)
+    );
+    for (cli, command) in CLIS {
+        let explained = wait_until(&format!("the prompt of {cli} is explained"), || {
+            Some(world.paw(&["explain", &format!("x/{cli}")]).stdout).filter(|text| text.contains(command))
+        });
+        assert!(explained.contains("waiting_approval"), "{explained}");
+    }
     for (cli, command) in CLIS {
         // The session's process may be reading the same pane.
         let ran = wait_until(&format!("{cli} is approved"), || {

@@ -108,7 +108,8 @@ fn view_scope_only_looks_and_revoke_ends_every_login() {
     }
     // The session's process is killed and restarted: address and logins stay.
     world.kill_process();
-    assert_eq!(world.paw(&["inbox", "--json"]).code, 0);
+    let ran = world.paw(&["inbox", "--json"]);
+    assert_eq!(ran.code, 0, "{ran}");
     wait_until("the page is back", || {
         let headers = actor.headers();
         let headers: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();

@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::Path;
 
+use paw_core::paths::TaskmasterDir;
 use paw_testkit::{git, wait_until};
 use serde_json::{Value, json};
 
@@ -145,6 +146,59 @@ impl Visit {
         });
     }
 
+    /// A conflict is in the matrix and in the list, and gone when it is resolved.
+    fn see_a_conflict(&self) {
+        let (world, browser) = (&self.world, &self.browser);
+        let clash = |branch: &str| world.worktree(branch).join("clash.txt");
+        for branch in ["feat/x", "feat/y"] {
+            fs::write(clash(branch), format!("{branch} wrote this\n")).unwrap();
+        }
+        self.go("#/conflicts");
+        browser.wait_for("both changed it, and it does not merge");
+        self.check("conflicts");
+        browser.activate(".matrix button", "");
+        browser.wait_for_script(
+            "the pair is picked",
+            "return document.querySelector('.matrix button[aria-pressed=true]')?.ariaLabel.includes('1 conflict')",
+        );
+        fs::remove_file(clash("feat/y")).unwrap();
+        browser.wait_for("No two agents change the same files.");
+    }
+
+    /// Every kind of event of this visit has its mark, and agents their bars.
+    fn look_back(&self) {
+        self.go("#/timeline");
+        for part in
+            [".bar.waits", ".mark.commit", ".mark.verified", ".mark.question", ".mark.conflict", ".mark.main"]
+        {
+            let script = format!("return Boolean(document.querySelector('svg {part}'))");
+            self.browser.wait_for_script(part, &script);
+        }
+    }
+
+    fn follow_an_autopilot_run(&self) {
+        let run = TaskmasterDir::of(&self.world.worktree("feat/x")).run("2026-11-16T10-00-00");
+        fs::create_dir_all(run.log().parent().unwrap()).unwrap();
+        let manifest = json!({"runId": "1", "taskId": "7", "branch": "master/task-7", "status": "running",
+            "startTime": "2026-11-16T10:00:00Z", "subtasksCompleted": ["7.1"], "totalCommits": 1,
+            "finalCoverage": {"lines": 87}});
+        fs::write(run.manifest(), manifest.to_string()).unwrap();
+        let step =
+            |phase, tests: Value| json!({"ts": "2026-11-16T10:00:01Z", "phase": phase, "tests": tests});
+        let steps = [
+            step("red", json!({"passed": 3, "failed": 1})),
+            step("green", json!({"passed": 4, "failed": 0})),
+            step("commit", Value::Null),
+        ];
+        fs::write(run.log(), steps.map(|step| format!("{step}\n")).concat()).unwrap();
+        self.go("#/runs");
+        for words in ["Task 7", "87 % of lines covered", "3 passed, 1 failed", "4 passed, 0 failed", "commit"]
+        {
+            self.browser.wait_for(words);
+        }
+        self.check("a run");
+    }
+
     fn use_the_terminal(&self) {
         let (world, browser) = (&self.world, &self.browser);
         let pane = world.pane("feat-x");
@@ -261,9 +315,12 @@ fn supervise((width, height): (u32, u32), scheme: &str, hand: Hand) {
     visit.approve_and_deny();
     visit.answer_a_question();
     visit.comment_on_a_line();
+    visit.see_a_conflict();
     visit.use_the_terminal();
     visit.verify_and_merge();
-    for view in ["#/conflicts", "#/timeline", "#/runs", "#/agent/feat-x"] {
+    visit.look_back();
+    visit.follow_an_autopilot_run();
+    for view in ["#/conflicts", "#/timeline", "#/agent/feat-x"] {
         visit.go(view);
         visit.check(view);
     }

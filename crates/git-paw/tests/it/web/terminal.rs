@@ -95,6 +95,8 @@ fn terminal_needs_a_ticket_and_takes_input_only_after_take_over() {
     let other = world.log_in(&[]);
     assert_eq!(other.post("agents/feat-x/take", &json!({})).json()["login"], browser.login);
     assert_eq!(other.state()["terminals"]["feat-x"]["login"], browser.login, "visible to everyone");
+    let border = || world.tmux(&["display-message", "-p", "-t", &pane, "#{T:pane-border-format}"]);
+    wait_until("visible at the terminal", || border().contains("typed into from a browser").then_some(()));
     shown.type_keys("héard");
     shown.wait_for("héard");
     assert!(!world.shows(&pane, "unheard"));
@@ -103,6 +105,7 @@ fn terminal_needs_a_ticket_and_takes_input_only_after_take_over() {
     let text = browser.get("agents/feat-x/text").json();
     assert!(text["text"].as_str().unwrap().contains("héard"), "{text}");
     assert!(!world.shows(&pane, "late"));
+    wait_until("the border shows that it is released", || (!border().contains("browser")).then_some(()));
     let again = world.tmux(&["display-message", "-p", "-t", &pane, "#{pane_width} #{pane_height}"]);
     assert_eq!(again, size, "the user's tmux is never resized");
 

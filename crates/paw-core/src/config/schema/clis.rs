@@ -36,6 +36,8 @@ entry! {
     HostConfig {
         /// ssh destination: [USER@]HOST, an alias of your ssh configuration, or ssh://USER@HOST:PORT
         required ssh: String = "me@big.example",
+        /// agents of one session that BRANCH@auto may start there; without it, none
+        optional slots: u64 = 4,
     }
 }
 

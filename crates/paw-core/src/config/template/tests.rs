@@ -120,7 +120,7 @@ fn keys_of_the_default_file_can_be_activated() {
 
 #[test]
 fn the_default_file_is_aligned_and_commented() {
-    let head: Vec<_> = default_file(None).lines().take(40).map(str::to_owned).collect();
+    let head: Vec<_> = default_file(None).lines().take(41).map(str::to_owned).collect();
     insta::assert_snapshot!(head.join("\n"), @r##"
     ## git-paw settings for this repository. Settings missing here come from ~/.config/git-paw/config.toml, then from
     ## the defaults shown below. To change one, remove the "# " in front of it and of its [section].
@@ -145,6 +145,7 @@ fn the_default_file_is_aligned_and_commented() {
 
     # [hosts.big]             # another machine, for git paw host; only in your own configuration
     # ssh = "me@big.example"  # ssh destination: [USER@]HOST, an alias of your ssh configuration, or ssh://USER@HOST:PORT
+    # slots = 4               # agents of one session that BRANCH@auto may start there; without it, none
 
     # [specs]            # location and format of specs
     # type = "openspec"  # openspec, markdown, speckit or superpowers

@@ -5,7 +5,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-use paw_view::AgentView;
+use paw_view::{AgentView, BranchTip};
 
 use super::pen::Pen;
 use super::{mark, title};
@@ -23,6 +23,7 @@ enum Column {
     State,
     Age,
     Files,
+    Commits,
     Usage,
     Cli,
     Branch,
@@ -30,18 +31,19 @@ enum Column {
 }
 
 /// The columns from left to right.
-const ORDER: [Column; 8] = [
+const ORDER: [Column; 9] = [
     Column::Agent,
     Column::State,
     Column::Age,
     Column::Files,
+    Column::Commits,
     Column::Usage,
     Column::Cli,
     Column::Branch,
     Column::Message,
 ];
 /// The columns by importance. The branch comes last, because agents are named after their branch.
-const WORTH: [Column; 8] = [
+const WORTH: [Column; 9] = [
     Column::Agent,
     Column::State,
     Column::Age,
@@ -49,6 +51,7 @@ const WORTH: [Column; 8] = [
     Column::Files,
     Column::Cli,
     Column::Usage,
+    Column::Commits,
     Column::Branch,
 ];
 
@@ -91,6 +94,7 @@ fn names(columns: &[(Column, usize)], style: Style, row: Rect, buffer: &mut Buff
             Column::State => pen.column("state", *width, style),
             Column::Age => pen.column_right("age", *width, style),
             Column::Files => pen.column_right("files", *width, style),
+            Column::Commits => pen.column_right("commits", *width, style),
             Column::Usage => pen.column_right("tokens", *width, style),
             Column::Cli => pen.column("cli", *width, style),
             Column::Branch => pen.column("branch", *width, style),
@@ -127,11 +131,12 @@ fn line(
                 let style = if files == 0 { Theme::dim() } else { Style::new() };
                 pen.column_right(&files.to_string(), *width, style);
             }
+            Column::Commits => pen.column_right(&distance(agent), *width, Theme::dim()),
             Column::Usage => {
                 let usage = agent.usage.as_ref().map(usage::short).unwrap_or_default();
                 pen.column_right(&usage, *width, Theme::dim());
             }
-            Column::Cli => pen.column(Text::line(agent.cli()).as_str(), *width, Theme::dim()),
+            Column::Cli => pen.column(Text::line(&agent.cli_and_host()).as_str(), *width, Theme::dim()),
             Column::Branch => pen.column(branch(agent).as_str(), *width, Theme::dim()),
             Column::Message => {
                 let need = state.view.need_of(agent);
@@ -143,6 +148,11 @@ fn line(
     }
 }
 
+/// How far its branch is ahead of and behind the main branch.
+fn distance(agent: &AgentView) -> String {
+    agent.tip.as_ref().and_then(BranchTip::distance).unwrap_or_default()
+}
+
 fn branch(agent: &AgentView) -> Text {
     agent.branch().map(|branch| Text::line(branch.as_str())).unwrap_or_default()
 }
@@ -151,6 +161,7 @@ fn branch(agent: &AgentView) -> Text {
 struct Longest {
     agent: usize,
     state: usize,
+    commits: usize,
     usage: usize,
     cli: usize,
     branch: usize,
@@ -162,8 +173,9 @@ fn widths(agents: &[&AgentView]) -> Longest {
     Longest {
         agent: longest(&|agent| text::width(agent.id.as_str())),
         state: longest(&|agent| width(agent.status().1)),
+        commits: longest(&|agent| distance(agent).len()),
         usage: longest(&|agent| agent.usage.as_ref().map_or(0, |usage| usage::short(usage).len())),
-        cli: longest(&|agent| width(agent.cli())),
+        cli: longest(&|agent| width(&agent.cli_and_host())),
         branch: longest(&|agent| text::width(branch(agent).as_str())),
     }
 }
@@ -174,11 +186,13 @@ fn range(column: Column, longest: &Longest) -> (usize, usize) {
         Column::Agent => ((longest.agent + 2).min(14), (longest.agent + 2).min(30)),
         Column::State => (longest.state.clamp(5, 14), longest.state.clamp(5, 16)),
         Column::Files => (5, 5),
+        Column::Commits if longest.commits == 0 => (0, 0),
+        Column::Commits => (longest.commits.clamp(7, 11), longest.commits.clamp(7, 11)),
         Column::Usage if longest.usage == 0 => (0, 0),
         Column::Age => (6, 6),
         Column::Usage => (longest.usage.clamp(6, 14), longest.usage.clamp(6, 14)),
         Column::Cli if longest.cli == 0 => (0, 0),
-        Column::Cli => (longest.cli.clamp(3, 6), longest.cli.clamp(3, 12)),
+        Column::Cli => (longest.cli.clamp(3, 6), longest.cli.clamp(3, 20)),
         Column::Branch if longest.branch == 0 => (0, 0),
         Column::Branch => (longest.branch.clamp(6, 12), longest.branch.clamp(6, 30)),
         Column::Message => (16, usize::MAX),

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use paw_core::{AgentId, text};
-use paw_view::{AgentView, ConflictView};
+use paw_view::{AgentView, BranchTip, ConflictView};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -175,10 +175,18 @@ fn detail(state: &DashboardState, subject: &DetailSubject) -> Page {
     })
 }
 
+/// The other machine that an agent runs on, and since when it cannot be reached.
+fn host(agent: &AgentView, time: impl Fn(Timestamp) -> String) -> String {
+    let Some(host) = agent.host() else { return String::new() };
+    let Some(since) = host.unreachable_since() else { return host.name.to_string() };
+    let problem = host.reach.as_ref().and_then(|reach| reach.problem.as_deref()).unwrap_or_default();
+    Text::line(&format!("{}, unreachable since {}: {problem}", host.name, time(since))).to_string()
+}
+
 fn agent_page(state: &DashboardState, agent: &AgentView, time: impl Fn(Timestamp) -> String) -> Page {
     let line = |raw: &str| Text::line(raw).to_string();
     let files: Vec<_> = agent.files().iter().map(|file| line(file)).collect();
-    let seen = agent.last_seen().map_or_else(|| "not seen yet".to_owned(), time);
+    let seen = agent.last_seen().map_or_else(|| "not seen yet".to_owned(), &time);
     let branch = agent.branch().map(|branch| line(branch.as_str())).unwrap_or_default();
     let need = state.view.need_of(agent).map(|need| Text::new(&text::reveal(&need.text)).to_string());
     let reason = agent.observed.as_ref().map(|seen| line(&seen.reason)).unwrap_or_default();
@@ -187,7 +195,9 @@ fn agent_page(state: &DashboardState, agent: &AgentView, time: impl Fn(Timestamp
         entry("waits for", &need.unwrap_or_default()),
         entry("reason", &reason),
         entry("branch", &branch),
+        entry("commits", &agent.tip.as_ref().and_then(BranchTip::distance).unwrap_or_default()),
         entry("cli", &line(agent.cli())),
+        entry("host", &host(agent, &time)),
         entry("usage", &agent.usage.as_ref().map(usage::long).unwrap_or_default()),
         entry("last seen", &seen),
         entry("message", &line(&agent.last_message)),

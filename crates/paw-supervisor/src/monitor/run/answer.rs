@@ -30,7 +30,7 @@ pub(super) fn answer(
     now: Timestamp,
 ) -> Option<Message> {
     let what = verdict::describe(ask);
-    let next = agent.prompt.next_step(&what, now);
+    let next = agent.prompt.next_step(&what, agent.tracker.progress(), now);
     if next == PromptStep::Nothing || !attendant_lock::is_supervised(receipt, &settings.repo.common_dir) {
         return None;
     }

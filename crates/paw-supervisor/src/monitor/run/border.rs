@@ -4,6 +4,7 @@ use paw_agent::state::AgentActivity;
 use paw_core::text;
 use paw_host::tmux::{Tmux, TmuxCommand};
 use paw_session::panes::{STATE, plain};
+use paw_view::AgentState;
 
 use crate::monitor::verdict;
 
@@ -39,7 +40,6 @@ fn words(state: &AgentActivity) -> String {
             let what = verdict::describe(ask);
             format!("needs approval: {}", text::line(&text::truncate(&what, LONGEST)))
         }
-        AgentActivity::WaitingInput => "needs an answer".to_owned(),
-        other => other.name().replace('_', " "),
+        other => AgentState::find(other.name()).map(AgentState::word).unwrap_or_default().to_owned(),
     }
 }

@@ -13,8 +13,8 @@ use paw_broker::message::Message;
 use paw_core::AgentId;
 use paw_view::AgentState;
 
+use super::activity_note::ActivityNote;
 use super::border::PaneBorder;
-use super::pane_activity::PaneActivity;
 use super::{MonitorEvent, MonitorSettings};
 use crate::approval::log::VerdictLog;
 use crate::monitor::agent_tracker::AgentTracker;
@@ -35,7 +35,7 @@ pub(super) struct MonitoredAgent {
     pub(super) prompt: CurrentPrompt,
     pub(super) stall: StallDetector,
     pub(super) border: PaneBorder,
-    pub(super) activity: PaneActivity,
+    pub(super) activity: ActivityNote,
     pub(super) pane: Option<String>,
     pub(super) worktree: PathBuf,
     /// Its state, as last concluded.
@@ -62,7 +62,7 @@ impl MonitoredAgent {
             prompt: CurrentPrompt::default(),
             stall: StallDetector::default(),
             border: PaneBorder::default(),
-            activity: PaneActivity::default(),
+            activity: ActivityNote::default(),
             pane: None,
             worktree,
             known: None,
@@ -103,16 +103,20 @@ impl MonitoredAgent {
         Some(MonitorEvent::Observed { agent: id.clone(), seen })
     }
 
-    /// The agent's state, and a status message if it changed.
-    pub(super) fn status_change(&mut self, id: &AgentId, now: Timestamp) -> (ObservedState, Vec<Message>) {
-        let (known, changed) = self.tracker.conclude(now);
+    /// The agent's state, and a status message if it changed. `None` as long as nothing is known.
+    pub(super) fn status_change(
+        &mut self,
+        id: &AgentId,
+        now: Timestamp,
+    ) -> Option<(ObservedState, Vec<Message>)> {
+        let (known, changed) = self.tracker.conclude(now)?;
         if changed {
             self.find_tokens();
         }
         self.known = Some(known.clone());
         let status = || messages::status(id, self.tracker.cli(), &known, self.usage.as_ref());
         let message = changed.then(status).into_iter().collect();
-        (known, message)
+        Some((known, message))
     }
 
     /// Applies what a hook note contains besides the agent's state. Returns messages to publish.

@@ -100,7 +100,8 @@ impl MonitorState {
                 }
             }
             agent.update_tokens();
-            outgoing.extend(agent.status_change(id, now).1.into_iter().map(MonitorEvent::from));
+            let changed = agent.status_change(id, now).into_iter().flat_map(|(_, messages)| messages);
+            outgoing.extend(changed.map(MonitorEvent::from));
             outgoing.extend(agent.observation(id, now));
         }
         outgoing.into_iter().for_each(&mut self.report);
@@ -185,11 +186,11 @@ impl MonitorState {
     /// Reports an agent's state change, answers its prompt, and checks for stalls.
     fn act(&mut self, tmux: &Tmux, receipt: &Receipt, id: &AgentId, now: Timestamp) {
         let Some(agent) = self.agents.get_mut(id) else { return };
-        let (known, mut outgoing) = agent.status_change(id, now);
+        let Some((known, mut outgoing)) = agent.status_change(id, now) else { return };
         if receipt.borders {
             agent.border.show(tmux, agent.pane.as_deref(), &known.state);
         }
-        agent.activity.note(tmux, agent.pane.as_deref(), &known);
+        agent.activity.update(tmux, agent.pane.as_deref(), &known);
         let shown = agent.tracker.reading().map(|reading| reading.state.clone());
         match shown {
             Some(AgentActivity::WaitingApproval(ask)) => {

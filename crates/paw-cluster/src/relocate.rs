@@ -1,0 +1,192 @@
+//! An agent that moves: it is stopped where it runs, its work is brought to the hub, and it starts again on another machine.
+
+use std::path::Path;
+
+use paw_core::receipt::RemoteAgentReceipt;
+use paw_core::{AgentId, BranchName, HostName, PawError, SessionName};
+use paw_host::git::{KeptWork, Repo};
+use paw_host::ssh::SshError;
+use paw_session::Receipts;
+use paw_session::lifecycle::Session;
+use paw_worktree::diff::WorkDiff;
+use paw_worktree::{moved, rescue};
+use serde::{Deserialize, Serialize};
+
+use crate::hub::{self, Hub, HubError, PurgedHost, leave_others};
+use crate::remote::{RemoteError, RemoteHost};
+use crate::snapshot::{self, FetchedSnapshot};
+
+/// What the machine of an agent answers when it was stopped there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TakenAgent {
+    pub cli: String,
+    pub task: Option<String>,
+}
+
+/// Stops an agent of this machine and stores all of its work for a move. The worktree stays as it is.
+pub fn take(session: &Session, name: &str) -> Result<TakenAgent, HubError> {
+    let (agent, _) = session
+        .receipt
+        .find_named(name)
+        .map_err(|error| HubError::Lifecycle(PawError::from(error).into()))?;
+    let (branch, path) = (&agent.branch, &agent.worktree_path);
+    // Checked first, because a stopped agent that cannot move would have been stopped for nothing.
+    keep(&session.repo, path, branch)?;
+    session.stop_agent(name)?;
+    keep(&session.repo, path, branch)?;
+    Ok(TakenAgent { cli: agent.cli.clone(), task: agent.task.clone() })
+}
+
+fn keep(repo: &Repo, worktree: &Path, branch: &BranchName) -> Result<(), HubError> {
+    let work = WorkDiff::take(repo, worktree)?;
+    if !work.left_out().is_empty() {
+        return Err(HubError::LeftOut { branch: branch.clone(), files: work.left_out().to_vec() });
+    }
+    match work.keep(&moved::moved_ref(branch), snapshot::LARGEST)? {
+        KeptWork::Stored(_) | KeptWork::Unchanged(_) => Ok(()),
+        KeptWork::TooLarge(bytes) => Err(HubError::TooLarge { branch: branch.clone(), bytes }),
+    }
+}
+
+/// Where the work of an agent on another machine comes from.
+#[derive(Debug)]
+pub enum MovedWork {
+    /// From its machine, where it was stopped.
+    Live(TakenAgent),
+    /// Its machine cannot be reached, for this reason. Without a snapshot, only the commits on the hub are known.
+    Last { reason: String, snapshot: Option<FetchedSnapshot> },
+}
+
+/// Stops an agent on another machine and brings its work to the hub; if the machine cannot be reached, uses the last snapshot.
+pub fn bring(repo: &Repo, host: &RemoteHost, agent: &RemoteAgentReceipt) -> Result<MovedWork, HubError> {
+    let branch = &agent.branch;
+    match host.ask(&["__host", "take", agent.agent_id.as_str()], &()) {
+        Ok(taken) => {
+            hub::fetch_branch(repo, host, branch)?;
+            let path = host.path.clone().unwrap_or_default();
+            let refs = [format!("+{0}:{0}", moved::moved_ref(branch))];
+            repo.git().fetch_from((&host.target, &path), refs)?;
+            Ok(MovedWork::Live(taken))
+        }
+        Err(RemoteError::Ssh(error @ (SshError::Unreachable { .. } | SshError::TimedOut { .. }))) => {
+            let snapshot = snapshot::load(repo, &host.name).remove(&agent.agent_id);
+            if let Some(snapshot) = &snapshot {
+                use_snapshot(repo, branch, &snapshot.commit)?;
+            }
+            Ok(MovedWork::Last { reason: error.to_string(), snapshot })
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Makes a snapshot the work that moves. The branch gets the commits before it; a branch that has other commits is stored first.
+fn use_snapshot(repo: &Repo, branch: &BranchName, commit: &str) -> Result<(), HubError> {
+    let git = repo.git();
+    let base = git.find_object(&format!("{commit}^"), "commit")?.ok_or(HubError::NoCommit)?;
+    let tip = git.find_tip(branch)?.ok_or(HubError::NoCommit)?;
+    if tip != base {
+        if git.is_ancestor(&base, &tip)? {
+            // The commits on the hub are newer than the snapshot.
+            return Ok(moved::forget(repo, branch)?);
+        }
+        if !git.is_ancestor(&tip, &base)? {
+            rescue::store_tip(repo, branch, "its agent moved, with other commits")?;
+        }
+        git.run(["update-ref", branch.full_ref().as_str(), base.as_str(), tip.as_str()])?;
+    }
+    git.run(["update-ref", moved::moved_ref(branch).as_str(), commit])?;
+    Ok(())
+}
+
+impl Hub<'_> {
+    /// An agent of another machine is about to run on the hub.
+    pub fn take_back(&self, agent: &RemoteAgentReceipt) -> Result<(), HubError> {
+        self.change(|cluster| {
+            cluster.version += 1;
+            cluster.agents.retain(|other| other.branch != agent.branch);
+            leave_others(cluster, &agent.agent_id, None);
+        })
+    }
+
+    /// The agent did not start elsewhere and stays where it was.
+    pub fn put_back(&self, agent: &RemoteAgentReceipt) -> Result<(), HubError> {
+        self.change(|cluster| {
+            cluster.version += 1;
+            cluster.agents.retain(|other| other.branch != agent.branch);
+            cluster.agents.push(agent.clone());
+            if let Some(host) = cluster.hosts.get_mut(&agent.host) {
+                host.left.remove(&agent.agent_id);
+            }
+        })
+    }
+
+    /// The machine that an agent has left cannot be reached; the hub cleans it up when it returns.
+    pub fn clean_later(&self, host: &HostName, agent: &AgentId) -> Result<(), HubError> {
+        self.change(|cluster| {
+            if let Some(host) = cluster.hosts.get_mut(host) {
+                host.to_clean.insert(agent.clone());
+            }
+        })
+    }
+}
+
+/// Removes an agent that has moved from the machine it left. Uncommitted changes are stored there first. A machine without
+/// agents keeps nothing of the session.
+pub fn clean(host: &RemoteHost, agent: &AgentId, has_others: bool) -> Result<(), HubError> {
+    if has_others {
+        host.run(&["remove", agent.as_str(), "--force"], Vec::new())?;
+        return Ok(());
+    }
+    let purged: PurgedHost = host.ask(&["__host", "purge", "--force"], &())?;
+    if purged.kept.is_empty() {
+        return Ok(());
+    }
+    Err(HubError::Kept { host: host.name.clone(), paths: purged.kept })
+}
+
+/// Removes the agents that moved away while a machine could not be reached.
+pub fn clean_left(receipts: &Receipts, session: &SessionName, name: &HostName) -> Result<(), HubError> {
+    let load = || Ok::<_, HubError>(receipts.load(session)?.and_then(|receipt| receipt.cluster));
+    let Some(cluster) = load()? else { return Ok(()) };
+    let left = cluster.hosts.get(name).map(|host| host.to_clean.clone()).unwrap_or_default();
+    for agent in left {
+        let host = hub::require_host(Some(&cluster), name)?;
+        clean(&host, &agent, cluster.agents_on(name).next().is_some())?;
+        let lock = receipts.lock()?;
+        receipts.update(session, &lock, |receipt| {
+            let host = receipt.cluster.as_mut().and_then(|cluster| cluster.hosts.get_mut(name));
+            host.is_some_and(|host| host.to_clean.remove(&agent))
+        })?;
+    }
+    Ok(())
+}
+
+/// How the first prompt of a moved agent begins.
+const CONTINUE: &str = "Continue a task that began on another machine.";
+
+/// The first prompt of a moved agent.
+pub fn moved_task(task: Option<&str>) -> String {
+    let task = match task {
+        // It moves again.
+        Some(task) if task.starts_with(CONTINUE) => task.split_once("\n\n").map(|(_, task)| task),
+        task => task,
+    };
+    let begin = format!(
+        "{CONTINUE} Its commits are on this branch and its uncommitted changes are in this worktree: look at 'git status', \
+         'git diff' and 'git log' first. 'git paw inbox' has the messages so far."
+    );
+    task.map_or(begin.clone(), |task| format!("{begin}\n\n{task}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_that_moves_twice_is_introduced_once() {
+        let once = moved_task(Some("build it\n\nwell"));
+        assert!(once.starts_with(CONTINUE) && once.ends_with("\n\nbuild it\n\nwell"), "{once}");
+        assert_eq!(moved_task(Some(&once)), once);
+        assert!(!moved_task(None).contains('\n'));
+    }
+}
