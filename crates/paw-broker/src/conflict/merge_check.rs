@@ -11,11 +11,17 @@ use super::{FileConflict, LineRange, MergeCheckResult, MergeQuery};
 const MAX_CACHED: usize = 512;
 /// Files whose conflicting lines are located in one call.
 const MAX_FILES: usize = 64;
+/// Files whose conflicting lines are kept. Two agents that conflict in many files change one of them at a time.
+const MAX_LOCATED: usize = 2048;
+
+/// The contents of a conflicting file: in the merge base, and on both sides.
+type Contents = [Option<String>; 3];
 
 /// Checks pairs of commits, and caches the results.
 #[derive(Debug, Default)]
 pub struct MergeChecker {
     results: HashMap<(String, String), MergeCheckResult>,
+    located: HashMap<Contents, ConflictLines>,
     /// The commits of works, in the scratch repository that was used last.
     commits: HashMap<String, String>,
 }
@@ -76,23 +82,40 @@ impl MergeChecker {
     }
 
     fn remember(&mut self, scratch: &ScratchRepo, pairs: &[(String, String)], merges: &[TrialMerge]) {
-        let conflicts: Vec<&MergeConflict> = merges.iter().flat_map(conflicts).take(MAX_FILES).collect();
-        // A conflict is reported even if its lines are unknown.
-        let lines = scratch.conflict_lines(&conflicts).unwrap_or_default();
-        let mut lines = lines.into_iter();
+        self.locate(scratch, merges);
         for (works, merge) in pairs.iter().zip(merges) {
             let verdict = match merge {
                 TrialMerge::Clean => MergeCheckResult::Clean,
                 // Not cached: a missing object may appear later.
                 TrialMerge::Unknown => continue,
                 TrialMerge::Conflicts(conflicts) => {
-                    let clash = |conflict: &MergeConflict| clash(conflict, &lines.next().unwrap_or_default());
+                    // A conflict is reported even if its lines are unknown.
+                    let lines = |conflict: &MergeConflict| {
+                        self.located.get(&contents(conflict)).cloned().unwrap_or_default()
+                    };
+                    let clash = |conflict: &MergeConflict| clash(conflict, &lines(conflict));
                     MergeCheckResult::Conflict(conflicts.iter().map(clash).collect())
                 }
             };
             self.results.insert(works.clone(), verdict);
         }
     }
+
+    /// Finds the conflicting lines of files that were not seen with these contents before.
+    fn locate(&mut self, scratch: &ScratchRepo, merges: &[TrialMerge]) {
+        if self.located.len() > MAX_LOCATED {
+            self.located.clear();
+        }
+        let is_new = |conflict: &&MergeConflict| !self.located.contains_key(&contents(conflict));
+        let new: Vec<&MergeConflict> =
+            merges.iter().flat_map(conflicts).filter(is_new).take(MAX_FILES).collect();
+        let lines = scratch.conflict_lines(&new).unwrap_or_default();
+        self.located.extend(new.into_iter().map(contents).zip(lines));
+    }
+}
+
+fn contents(conflict: &MergeConflict) -> Contents {
+    conflict.stages.each_ref().map(|blob| blob.as_ref().map(|blob| blob.oid.clone()))
 }
 
 fn conflicts(merge: &TrialMerge) -> &[MergeConflict] {

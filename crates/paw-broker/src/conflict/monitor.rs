@@ -9,13 +9,16 @@ use std::time::Duration;
 
 use paw_core::AgentId;
 use paw_core::config::ConflictConfig;
-use paw_host::clock;
+use paw_host::clock::{self, Stopwatch};
 use paw_host::git::{ScratchError, ScratchRepo, is_excluded};
 
-use super::{AgentPair, ConflictDetector, DetectorOutput, MergeChecker, MergeQuery};
+use super::{AgentPair, ConflictDetector, DetectorOutput, MergeCheckResult, MergeChecker, MergeQuery};
 use crate::message::Message;
 use crate::watch::{self, AgentWork, SnapshotNote, WatchReport, WatchSettings, WatchTarget, Watcher};
 use crate::{SessionId, StoredMessage};
+
+/// How long a pair that conflicts is not judged again: its agents were warned, and a merge costs more the more files conflict.
+const BETWEEN_CHECKS: Duration = Duration::from_secs(1);
 
 /// What a monitor reports to its owner.
 #[derive(Debug)]
@@ -74,6 +77,7 @@ impl ConflictMonitor {
             own_scratch: None,
             snapshots: BTreeMap::new(),
             pending: BTreeMap::new(),
+            conflicting: BTreeMap::new(),
             on_event: Box::new(on_event),
         };
         let thread = thread::spawn(move || monitor.run(&inbox));
@@ -124,6 +128,8 @@ struct MonitorLoop {
     own_scratch: Option<Arc<ScratchRepo>>,
     /// Pending merge checks: the newest query of each pair.
     pending: BTreeMap<AgentPair, MergeQuery>,
+    /// When the pairs that conflict were last judged.
+    conflicting: BTreeMap<AgentPair, Stopwatch>,
     on_event: Box<dyn FnMut(ConflictMonitorEvent) + Send>,
 }
 
@@ -134,11 +140,11 @@ impl MonitorLoop {
             let input = match inbox.try_recv() {
                 Ok(input) => Ok(input),
                 Err(TryRecvError::Disconnected) => return,
-                Err(TryRecvError::Empty) if !self.pending.is_empty() => {
+                Err(TryRecvError::Empty) if self.time_to_check() == Some(Duration::ZERO) => {
                     self.run_merge_checks();
                     continue;
                 }
-                Err(TryRecvError::Empty) => match self.time_to_tick() {
+                Err(TryRecvError::Empty) => match self.time_to_wait() {
                     None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
                     Some(wait) => inbox.recv_timeout(wait),
                 },
@@ -166,6 +172,17 @@ impl MonitorLoop {
         let wait = clock::now().duration_until(self.detector.next_tick()?);
         // At least 50 ms, so that a tick that is due but waits for git does not spin.
         Some(Duration::try_from(wait).unwrap_or_default().max(Duration::from_millis(50)))
+    }
+
+    /// When the next pending merge check is due.
+    fn time_to_check(&self) -> Option<Duration> {
+        let wait =
+            |pair| self.conflicting.get(pair).map_or(Duration::ZERO, |at| at.remaining(BETWEEN_CHECKS));
+        self.pending.keys().map(wait).min()
+    }
+
+    fn time_to_wait(&self) -> Option<Duration> {
+        [self.time_to_check(), self.time_to_tick()].into_iter().flatten().min()
     }
 
     fn on_report(&mut self, report: WatchReport) {
@@ -227,6 +244,7 @@ impl MonitorLoop {
     fn forget(&mut self, agent: &AgentId) {
         self.snapshots.remove(agent);
         self.pending.retain(|pair, _| !pair.contains(agent));
+        self.conflicting.retain(|pair, _| !pair.contains(agent));
         let output = self.detector.on_gone(agent, clock::now());
         self.act(output);
     }
@@ -250,13 +268,19 @@ impl MonitorLoop {
 
     fn run_merge_checks(&mut self) {
         let pending = std::mem::take(&mut self.pending);
-        let (mut urgent, later): (BTreeMap<AgentPair, MergeQuery>, _) =
-            pending.into_iter().partition(|(pair, _)| self.detector.shares_files(pair));
+        let is_early = |pair: &AgentPair| {
+            self.conflicting.get(pair).is_some_and(|at| !at.remaining(BETWEEN_CHECKS).is_zero())
+        };
+        let (early, due): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            pending.into_iter().partition(|(pair, _)| is_early(pair));
+        let (mut urgent, later): (BTreeMap<AgentPair, MergeQuery>, BTreeMap<_, _>) =
+            due.into_iter().partition(|(pair, _)| self.detector.shares_files(pair));
+        self.pending = early;
         // Pairs that share a file come first. Others can conflict only through renames and directories.
         if urgent.is_empty() {
             urgent = later;
         } else {
-            self.pending = later;
+            self.pending.extend(later);
         }
         let urgent: Vec<MergeQuery> = urgent.into_values().collect();
         let shared = urgent.iter().find_map(|query| self.shared_scratch(&query.pair)).map(Arc::clone);
@@ -274,6 +298,14 @@ impl MonitorLoop {
         let queries: Vec<MergeQuery> = urgent.into_iter().filter(in_scratch).collect();
         let results = self.checker.check(&scratch, &queries);
         for (query, result) in queries.into_iter().zip(results) {
+            match result {
+                MergeCheckResult::Conflict(_) => {
+                    self.conflicting.insert(query.pair.clone(), Stopwatch::start());
+                }
+                MergeCheckResult::Clean | MergeCheckResult::Unknown => {
+                    self.conflicting.remove(&query.pair);
+                }
+            }
             let output = self.detector.on_merge_result(query, result, clock::now());
             self.act(output);
         }
