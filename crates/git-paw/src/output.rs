@@ -29,13 +29,16 @@ pub(crate) enum Style {
     Success,
     Warning,
     Error,
+    /// For pictures that need both colours, whatever those of the terminal are.
+    WhiteOnBlack,
 }
 
 const ESCAPE: char = '\u{1b}';
 const RESET: &str = "\x1b[0m";
 
 impl Style {
-    const ALL: [Self; 5] = [Self::Bold, Self::Dim, Self::Success, Self::Warning, Self::Error];
+    const ALL: [Self; 6] =
+        [Self::Bold, Self::Dim, Self::Success, Self::Warning, Self::Error, Self::WhiteOnBlack];
 
     fn code(self) -> &'static str {
         match self {
@@ -44,6 +47,7 @@ impl Style {
             Self::Success => "\x1b[32m",
             Self::Warning => "\x1b[33m",
             Self::Error => "\x1b[1;31m",
+            Self::WhiteOnBlack => "\x1b[97;40m",
         }
     }
 }

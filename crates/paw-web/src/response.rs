@@ -43,13 +43,13 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self';
 /// Why a request is refused.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WebRefusal {
-    #[error("this server is not addressed by that name")]
+    #[error("the page is not served under this name")]
     WrongHost,
-    #[error("requests of other pages are not accepted")]
+    #[error("requests from other pages are not accepted")]
     ForeignOrigin,
     #[error("log in first")]
     NoLogin,
-    #[error("this login may only look")]
+    #[error("this login is view-only")]
     ViewOnly,
     #[error("there is nothing at this address")]
     NotFound,
@@ -57,7 +57,7 @@ pub(crate) enum WebRefusal {
     NotJson,
     #[error("{0}")]
     BadRequest(String),
-    #[error("this has changed meanwhile; nothing was done")]
+    #[error("this has changed in the meantime; nothing was done")]
     Outdated,
     #[error("the request is too large")]
     TooLarge,

@@ -14,14 +14,15 @@ use qrcode::QrCode;
 use qrcode::render::unicode::Dense1x2;
 
 use crate::context::Context;
+use crate::output::Style;
 
 /// Show the session in a browser
 ///
 /// Prints a link to the page of the running session: agents with what they need, approvals, questions, terminals, changes,
-/// conflicts, gates and merge, and messages. The session's process serves the page, so it stays when this terminal closes. The
-/// link works once, within ten minutes. It logs one browser tab in for a week, or until it has not been used for a day.
+/// conflicts, gates and merge, and messages. The session's process serves the page, so it stays open when this terminal closes.
+/// The link is valid once, for ten minutes. It logs in one browser tab for a week, or until the tab has not been used for a day.
 ///
-/// Only this machine reaches the page. To use it from a phone or another computer, forward it with ssh -L or tailscale serve,
+/// The page listens on this machine only. To use it from a phone or another computer, forward it with ssh -L or tailscale serve,
 /// or set [web] bind, certificate and key.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -35,7 +36,7 @@ pub(crate) struct WebArgs {
     /// Listen on this IP address instead of [web] bind
     #[arg(long, value_name = "ADDRESS", conflicts_with = "revoke")]
     bind: Option<IpAddr>,
-    /// Let the login of this link look, but not act
+    /// Create a view-only link
     #[arg(long, conflicts_with = "revoke")]
     view_only: bool,
     /// End every login and unused link, and close the page
@@ -82,17 +83,20 @@ fn show(link: &PageLink, context: &Context) -> Result<(), PawError> {
     }
     if let Some(picture) = link.remote_link.as_ref().filter(|_| io::stdout().is_terminal()).and_then(picture)
     {
-        output.say(&picture)?;
+        for line in picture.lines() {
+            output.say(&output.paint(Style::WhiteOnBlack, line))?;
+        }
     }
     let may = match link.scope {
         Scope::Act => "",
-        Scope::View => ", to look only",
+        Scope::View => ", view-only",
     };
-    output.note(&format!("logs one browser in{may}, once, within ten minutes"));
+    output.note(&format!("logs in one browser{may}; valid once, for ten minutes"));
     Ok(())
 }
 
-/// The link for a phone's camera. Bright modules on a dark terminal would be inverted, so both colours are drawn.
+/// The link for a phone's camera. Its light parts are drawn, its dark parts are the background; the library's names assume the
+/// opposite.
 fn picture(link: &String) -> Option<String> {
     let code = QrCode::new(link).ok()?;
     Some(code.render::<Dense1x2>().dark_color(Dense1x2::Light).light_color(Dense1x2::Dark).build())

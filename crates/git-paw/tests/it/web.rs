@@ -3,11 +3,12 @@
 mod access;
 mod actions;
 mod api;
-mod browser;
-mod client;
+pub(crate) mod browser;
+pub(crate) mod client;
 mod encrypted;
 mod page;
-mod terminal;
+mod qr_code;
+pub(crate) mod terminal;
 
 use std::path::PathBuf;
 

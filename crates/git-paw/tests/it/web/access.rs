@@ -6,8 +6,8 @@ use std::io::ErrorKind;
 use paw_testkit::{Terminal, wait_until};
 use serde_json::json;
 
-use super::WebWorld;
 use super::client::Client;
+use super::{WebWorld, qr_code};
 use crate::identity::Session;
 use crate::paw::PROGRAM;
 
@@ -104,7 +104,7 @@ fn view_scope_only_looks_and_revoke_ends_every_login() {
         ("answer", json!({"question": 1, "text": "x"})),
     ] {
         let answer = viewer.post(path, &body);
-        assert_eq!((answer.status, answer.json()["error"].as_str()), (403, Some("this login may only look")));
+        assert_eq!((answer.status, answer.json()["error"].as_str()), (403, Some("this login is view-only")));
     }
     // The session's process is killed and restarted: address and logins stay.
     world.kill_process();
@@ -163,16 +163,17 @@ fn agents_get_no_link_and_other_machines_no_unencrypted_page() {
 }
 
 #[test]
-fn web_prints_a_picture_for_phones_and_opens_the_browser_without_showing_the_code() {
+fn web_prints_a_qr_code_for_phones_and_opens_the_browser_without_showing_the_code() {
     let world = WebWorld::started("hosts = [\"box.example\"]\n");
     let opened = world.sandbox.root().join("opened");
     let program = format!("#!/bin/sh\nprintf '%s' \"$1\" >'{}'\n", opened.display());
     world.sandbox.install_program("xdg-open", &program);
     let terminal = Terminal::run(&world.sandbox, &world.repo.root, PROGRAM, &["web", "--open"]);
-    terminal.wait_for("https://box.example/#");
-    terminal.wait_for("▄");
-    terminal.wait_for("logs one browser in, once, within ten minutes");
+    terminal.wait_for("logs in one browser; valid once, for ten minutes");
+    let shown = terminal.shown();
     assert_eq!(terminal.finish(), 0);
+    let remote = shown.lines().find(|line| line.starts_with("https://box.example/#")).unwrap();
+    assert_eq!(qr_code::decode(&shown), remote.trim_end(), "a phone's camera reads the link");
     let file = fs::read_to_string(&opened).unwrap();
     let page = fs::read_to_string(&file).unwrap();
     let link = page.split("url=").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
