@@ -126,6 +126,12 @@ impl Bus {
         read(&self.cache).records().clone()
     }
 
+    /// The records, and the sequence number of the newest message in them.
+    pub fn records_with_head(&self) -> (AgentRecords, u64) {
+        let cache = read(&self.cache);
+        (cache.records().clone(), cache.head())
+    }
+
     /// Loads the messages that make up the current state, oldest first. A reader that starts late needs no others.
     pub fn load_state(&self) -> Result<Vec<StoredMessage>, LogError> {
         let one = PageLimit { messages: 1, bytes: 0 };
@@ -223,6 +229,11 @@ impl Subscription {
     #[must_use]
     pub fn with_pause(self, pause: Duration) -> Self {
         Self { pause, ..self }
+    }
+
+    /// Changes the pause of [`Self::with_pause`].
+    pub fn set_pause(&mut self, pause: Duration) {
+        self.pause = pause;
     }
 
     /// Sets the size of the pages.

@@ -508,6 +508,23 @@ proptest! {
     }
 
     #[test]
+    fn records_that_arrive_before_their_messages_make_the_same_view(
+        messages in proptest::collection::vec(any_message(), 0..60), read in 0..60_usize, known in 0..60_usize,
+    ) {
+        let live = view(messages.clone());
+        let read = read.min(messages.len());
+        let known = known.clamp(read, messages.len());
+        let messages: Vec<_> = (1..).zip(messages).map(|(seq, message)| stored(seq, message)).collect();
+        let mut built = SessionView::new(50);
+        built.apply_messages(&messages[..read]);
+        let mut records = AgentRecords::default();
+        messages[..known].iter().for_each(|stored| records.apply(stored));
+        built.apply(ViewEvent::Records { records, seq: known as u64 });
+        built.apply_messages(&messages[read..]);
+        prop_assert_eq!(built, live);
+    }
+
+    #[test]
     fn messages_that_are_read_together_make_the_same_view(
         messages in proptest::collection::vec(any_message(), 0..60), together in 1..20_usize, kept in 0..8_usize,
     ) {

@@ -47,6 +47,11 @@ const BETWEEN_SNAPSHOTS: Duration = Duration::from_secs(3);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(300);
 /// How long pages wait for changes while more messages arrive than can be read at once.
 const LATEST: Duration = Duration::from_millis(250);
+/// More messages than this at once are a flood: no person follows them one by one, so pages get fewer, larger changes, and the
+/// agents that publish keep the processor.
+const FLOOD: usize = 100;
+/// Instead of [`BETWEEN_LOOKS`] in a flood.
+const BETWEEN_LOOKS_IN_FLOOD: Duration = Duration::from_secs(2);
 /// Messages that are read at once.
 const PAGE: PageLimit = PageLimit { messages: 4000, bytes: 4 << 20 };
 
@@ -229,12 +234,20 @@ async fn follow_messages(app: Arc<App>) {
     while let Some(page) = stream.next_page().await {
         let stored: Vec<_> = page.iter().filter_map(|kept| kept.parse(app.bus.session())).collect();
         has_news |= stored.iter().any(|stored| proof::is_about_tips(&stored.message));
+        let is_flood = stored.len() > FLOOD;
+        stream.set_pause(if is_flood { LATEST } else { TOGETHER });
+        if is_flood {
+            // The broker has these already; reading each message into them again would be most of the work.
+            let (records, seq) = app.bus.records_with_head();
+            app.feed.apply([ViewEvent::Records { records, seq }]);
+        }
         app.feed.apply_messages(&stored);
         if stream.since() < stream.newest() && told.elapsed() < LATEST {
             continue;
         }
+        let between = if is_flood { BETWEEN_LOOKS_IN_FLOOD } else { BETWEEN_LOOKS };
         // A tip that moved or was proven is told with its message, unless there are many: git is asked for it.
-        if has_news && app.feed.has_readers() && looked.elapsed() > BETWEEN_LOOKS {
+        if has_news && app.feed.has_readers() && looked.elapsed() > between {
             (looked, has_news) = (Stopwatch::start(), false);
             let asked = Arc::clone(&app);
             let _ = tokio::task::spawn_blocking(move || asked.load_tips()).await;
