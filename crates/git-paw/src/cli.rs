@@ -53,6 +53,7 @@ use crate::command::{
     sweep::SweepArgs,
     tasks::TasksArgs,
     tell::TellArgs,
+    terminal::TerminalArgs,
     trust::TrustArgs,
     undo::UndoArgs,
     verify::VerifyArgs,
@@ -113,6 +114,8 @@ pub(crate) enum Command {
     ExecScript(ExecScriptArgs),
     #[command(name = "__follow", hide = true)]
     Follow(FollowArgs),
+    #[command(name = "__terminal", hide = true)]
+    Terminal(TerminalArgs),
     #[command(name = "__log-pane", hide = true)]
     LogPane(LogPaneArgs),
     Init(InitArgs),
@@ -226,6 +229,7 @@ impl Cli {
                 | Command::Stop(_)
                 | Command::Purge(_)
                 | Command::Follow(_)
+                | Command::Terminal(_)
                 | Command::LogPane(_)
                 | Command::ExecutorPane(_)
                 | Command::RestartAgent(_)

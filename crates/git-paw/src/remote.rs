@@ -24,9 +24,30 @@ use paw_session::plan::AgentRequest;
 use paw_view::HostReach;
 use paw_worktree::diff::WorkDiff;
 use paw_worktree::rescue;
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::context::Context;
 use crate::rescue::print_rescue;
+
+/// The last known work of an agent whose machine cannot be reached.
+pub(crate) struct LastWork {
+    pub(crate) work: WorkDiff,
+    pub(crate) source: SnapshotSource,
+}
+
+/// Where the last known work comes from.
+#[derive(Debug, Serialize)]
+pub(crate) struct SnapshotSource {
+    host: HostName,
+    /// When it was fetched.
+    at: Timestamp,
+    unreachable_since: Timestamp,
+}
+
+fn time(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
+}
 
 impl Context {
     pub(crate) fn ssh_target(&self, host: &HostName) -> Result<SshTarget, PawError> {
@@ -114,19 +135,29 @@ impl Context {
         &self,
         session: &Session,
         agent: &RemoteAgentReceipt,
-    ) -> Result<Option<WorkDiff>, PawError> {
-        let Some(since) = session.unreachable_since(&agent.host) else { return Ok(None) };
+    ) -> Result<Option<LastWork>, PawError> {
+        let Some(unreachable_since) = session.unreachable_since(&agent.host) else { return Ok(None) };
         let Some(last) = snapshot::load(&session.repo, &agent.host).remove(&agent.agent_id) else {
             return Ok(None);
         };
-        let time = |at: Timestamp| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string();
+        let (host, at) = (agent.host.clone(), last.at);
         self.output.warn(&format!(
-            "{} is unreachable since {}; this is the snapshot of {}",
-            agent.host,
-            time(since),
-            time(last.at)
+            "{host} is unreachable since {}; this is the snapshot of {}",
+            time(unreachable_since),
+            time(at)
         ));
-        Ok(Some(WorkDiff::of_snapshot(&session.repo, &last.commit)?))
+        let work = WorkDiff::of_snapshot(&session.repo, &last.commit)?;
+        Ok(Some(LastWork { work, source: SnapshotSource { host, at, unreachable_since } }))
+    }
+
+    /// Fails at once if the machine is known to be unreachable: ssh would wait.
+    pub(crate) fn require_reachable(session: &Session, host: &HostName) -> Result<(), PawError> {
+        match session.unreachable_since(host) {
+            Some(since) => {
+                Err(PawError::SessionError(format!("{host} is unreachable since {}", time(since))))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Runs git-paw on the machine of an agent, with this terminal or without, and ends like it.
@@ -158,6 +189,17 @@ impl Context {
             return Ok(());
         }
         Err(PawError::SessionError(format!("git paw {} failed on {host}", args.first().unwrap_or(&""))))
+    }
+
+    /// Runs git-paw on the machine of an agent and returns the document that it prints.
+    pub(crate) fn ask_remote(
+        &self,
+        receipt: &Receipt,
+        host: &HostName,
+        args: &[&str],
+    ) -> Result<Value, PawError> {
+        self.require_user("use another machine")?;
+        Ok(hub::require_host(receipt.cluster.as_ref(), host)?.ask(args, &Value::Null)?)
     }
 
     /// Brings the branches of agents on other machines up to date. A machine that cannot be reached is only a warning: the

@@ -9,6 +9,7 @@ use paw_host::process::{Command, Exit, shell_quote};
 use paw_host::ssh::{SshError, SshTarget};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::host::PATHS;
 
@@ -78,7 +79,7 @@ impl RemoteHost {
         let output = self.target.capture(&script(self.path.as_deref(), args), input, LIMIT)?;
         match output.exit {
             Exit::Code(0) => Ok(output.stdout),
-            exit => Err(self.refused(&output.stderr, exit)),
+            exit => Err(self.refused(&output.stdout, &output.stderr, exit)),
         }
     }
 
@@ -106,14 +107,25 @@ impl RemoteHost {
         if with_terminal { self.target.interactive(&script) } else { self.target.plain(&script) }
     }
 
-    fn refused(&self, stderr: &[u8], exit: Exit) -> RemoteError {
+    /// With `--json`, the error is the document that was printed.
+    fn refused(&self, stdout: &[u8], stderr: &[u8], exit: Exit) -> RemoteError {
         let stderr = String::from_utf8_lossy(stderr);
         let last = || stderr.lines().rev().find(|line| !line.trim().is_empty()).map(str::to_owned);
-        let (message, hints) = ErrorReport::find_printed(&stderr)
+        let (message, hints) = find_document(stdout)
+            .or_else(|| ErrorReport::find_printed(&stderr))
             .unwrap_or_else(|| (last().unwrap_or_else(|| format!("git-paw {exit}")), Vec::new()));
         let hints = hints.iter().map(|hint| text::output_line(hint)).collect();
         RemoteError::Refused { host: self.name.clone(), message: text::output_line(&message), hints }
     }
+}
+
+/// The error in a document of `--json`: its message and its hints.
+fn find_document(stdout: &[u8]) -> Option<(String, Vec<String>)> {
+    let start = stdout.iter().position(|byte| *byte == b'{')?;
+    let document: Value = serde_json::from_slice(&stdout[start..]).ok()?;
+    let message = document["error"]["message"].as_str()?.to_owned();
+    let hints = document["error"]["hints"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    Some((message, hints.map(str::to_owned).collect()))
 }
 
 /// A shell command that runs git-paw. The shell there may be any, so `sh` reads it.
@@ -136,11 +148,15 @@ mod tests {
     #[test]
     fn the_error_of_the_other_machine_is_shown_with_its_hints() {
         let printed = ErrorReport::new(ErrorCode::NotFound, "CLI 'codex' not found").hint("install it");
-        let error = host().refused(format!("warning: x\nerror: {printed}\n").as_bytes(), Exit::Code(1));
-        assert_eq!(error.to_string(), "on big: CLI 'codex' not found");
-        assert_eq!(error.report().hints, ["install it"]);
+        let stderr = format!("warning: x\nerror: {printed}\n");
+        let document = format!("Welcome!\n{}\n", printed.document());
+        for (stdout, stderr) in [("", stderr.as_str()), (&document, "")] {
+            let error = host().refused(stdout.as_bytes(), stderr.as_bytes(), Exit::Code(1));
+            assert_eq!(error.to_string(), "on big: CLI 'codex' not found");
+            assert_eq!(error.report().hints, ["install it"]);
+        }
         assert_eq!(
-            host().refused(b"sh: git-paw: not found\n", Exit::Code(127)).to_string(),
+            host().refused(b"", b"sh: git-paw: not found\n", Exit::Code(127)).to_string(),
             "on big: sh: git-paw: not found"
         );
     }

@@ -173,6 +173,18 @@ impl Tmux {
         self.command([OsStr::new("-u")].into_iter().chain(command.words()))
     }
 
+    /// A client in control mode on the session of `target`: commands on its input, events on its output. It never changes the
+    /// size of a window.
+    pub fn control_command(&self, target: &str) -> Command {
+        let attach = TmuxCommand::new("-C").args(["attach-session", "-f", "ignore-size", "-t", target]);
+        self.utf8_command(&attach).env_remove("TMUX")
+    }
+
+    /// Runs [`Self::control_command`] with our own input and output.
+    pub fn inherit_control(&self, target: &str) -> Result<Exit, TmuxError> {
+        Ok(self.control_command(target).inherit()?)
+    }
+
     fn output(&self, command: &TmuxCommand) -> Result<Output, TmuxError> {
         Ok(self.utf8_command(command).capture()?)
     }

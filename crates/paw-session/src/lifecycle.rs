@@ -6,6 +6,7 @@
 //! - [`status`], [`attach`]: show it
 //! - [`pause`], [`stop`], [`purge`]: end parts of it or all of it
 //! - [`follow`]: windows for its agents on other machines
+//! - [`terminal`]: the pane of an agent, for programs
 //! - [`add`], [`remove`]: add or remove one agent
 //! - `restart`: an agent whose CLI has exited; `restore_agents`: agents whose panes are gone
 
@@ -23,6 +24,7 @@ mod restore_agents;
 pub mod session;
 pub mod status;
 pub mod stop;
+pub mod terminal;
 pub mod unmerged;
 pub mod window;
 

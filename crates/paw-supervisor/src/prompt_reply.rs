@@ -7,10 +7,11 @@ use jiff::Timestamp;
 use paw_agent::cli;
 use paw_agent::screen::{ApprovalRequest, ApprovalSubject, may_be_cut};
 use paw_agent::state::AgentActivity;
-use paw_core::{AgentId, Diagnostic, ErrorCode, ErrorReport, PawError};
+use paw_core::{AgentId, Diagnostic, ErrorCode, ErrorReport, PawError, text};
 use paw_host::clock::Stopwatch;
 use paw_host::files::Dirs;
 use paw_session::lifecycle::Session;
+use serde::Serialize;
 
 use crate::approval::log::VerdictLog;
 use crate::approval::{self, ApprovalVerdict};
@@ -24,6 +25,20 @@ pub struct PendingPrompt {
     agent: AgentSnapshot,
     pane: String,
     ask: ApprovalRequest,
+}
+
+/// What a person has to know before deciding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PromptSummary {
+    pub agent: AgentId,
+    pub cli: String,
+    /// The whole command, or the file to edit.
+    pub text: String,
+    /// Whether the user's rules allow it, and why.
+    pub allowed: bool,
+    pub reason: String,
+    /// Why it cannot be approved, if it cannot.
+    pub refused: Option<String>,
 }
 
 /// How long a CLI may take to draw a prompt.
@@ -126,6 +141,30 @@ impl PendingPrompt {
     /// The whole command, or the file to edit.
     pub fn text(&self) -> String {
         verdict::describe(&self.ask)
+    }
+
+    /// Checks that the prompt asks for what a person saw: the text of an earlier [`PromptSummary`].
+    pub fn require_text(&self, seen: &str) -> Result<(), PromptReplyError> {
+        if text::block(&self.text()) == seen {
+            return Ok(());
+        }
+        Err(PromptReplyError::Changed { agent: self.agent.id.clone() })
+    }
+
+    pub fn summary(&self, dirs: &Dirs) -> Result<PromptSummary, PawError> {
+        let (allowed, reason) = match self.verdict(dirs)? {
+            ApprovalVerdict::Allow { reason } => (true, reason),
+            ApprovalVerdict::Ask { reason } => (false, reason),
+        };
+        let refused = self.check(PromptReply::Approve, &AgentId::operator()).err();
+        Ok(PromptSummary {
+            agent: self.agent.id.clone(),
+            cli: self.agent.cli.clone(),
+            text: text::block(&self.text()).into_owned(),
+            allowed,
+            reason: text::line(&reason).into_owned(),
+            refused: refused.map(|refused| refused.to_string()),
+        })
     }
 
     /// How git paw itself judges it.

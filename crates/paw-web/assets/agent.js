@@ -55,7 +55,7 @@ function State({ agent }) {
   const questions = state.questions.filter((open) => open.asker === id && isQuestion(open));
   const messages = state.messages.filter((message) => message.from === id || message.to === id).slice(-50).reverse();
   return html`
-    ${need?.kind === "approval" ? html`<section class="card need"><h3>Needs approval</h3><${PromptCard} agent=${id} key=${need.since} /></section>` : null}
+    ${need?.kind === "approval" ? html`<section class="card need"><h3>Needs approval</h3><${PromptCard} agent=${id} need=${need.text} key=${need.since} /></section>` : null}
     ${need && need.kind !== "approval" && need.kind !== "answer" ? html`<p class="card need asked">${needWords(need.kind)}: ${need.text}</p>` : null}
     ${questions.map((question) => html`<section class="card need" key=${question.seq}><h3>Asks</h3><${AnswerForm} question=${question} /></section>`)}
     <section class="card"><${TellForm} agent=${id} /></section>
@@ -66,10 +66,12 @@ function State({ agent }) {
 export function AgentPage({ id, tab = "" }) {
   const agent = state.agents[id];
   if (!agent) return html`<p>There is no agent ${id} in this session. <a href="#/">All agents</a></p>`;
+  // An agent that moves to another machine has another worktree and another pane.
+  const place = agent.host?.name ?? "";
   const link = (name) => `#/agent/${encodeURIComponent(id)}${name && `/${name}`}`;
   return html`
     <div class="top"><h2>${agent.branch ?? id}</h2><span class="chip">${agent.cli}</span><${HostChip} agent=${agent} /><${StateBadge} agent=${agent} /><${Verification} agent=${agent} /></div>
     <nav class="tabs" aria-label=${`Views of ${id}`}>${TABS.map(([name, title]) =>
       html`<a href=${link(name)} aria-current=${name === tab ? "page" : undefined}>${title}</a>`)}</nav>
-    ${tab === "diff" ? html`<${Diff} agent=${id} />` : tab === "terminal" ? html`<${Terminal} agent=${id} />` : html`<${State} agent=${agent} />`}`;
+    ${tab === "diff" ? html`<${Diff} key=${place} agent=${id} />` : tab === "terminal" ? html`<${Terminal} key=${place} agent=${id} />` : html`<${State} agent=${agent} />`}`;
 }

@@ -63,7 +63,7 @@ function LoginPage() {
   };
   return html`<main class="login">
     <h1>git paw</h1>
-    <p>Run <kbd>git paw web</kbd> in the repository and open the link it prints, or type its code here.</p>
+    <p>Run <kbd>git paw web</kbd> in the repository and open the link it prints, or enter its code here.</p>
     <form onSubmit=${submit}>
       <label for="code">Code</label>
       <input id="code" name="code" autocomplete="one-time-code" autocapitalize="characters" spellcheck="false" required
@@ -83,8 +83,8 @@ function Bell() {
 
 function Status() {
   if (state.stale) {
-    return html`<p class="stale" role="status">Not connected for ${age(new Date(state.lastSeen).toISOString())}; this is what was
-      known then. ${state.problem}</p>`;
+    return html`<p class="stale" role="status" title=${state.problem}>Not connected for ${age(new Date(state.lastSeen).toISOString())}.
+      The page shows the state from then, and is reconnecting.</p>`;
   }
   return state.session.broker?.problem
     ? html`<p class="stale" role="status">${state.session.broker.problem}</p>`
@@ -93,7 +93,7 @@ function Status() {
 
 function Failed({ error }) {
   return html`<div class="problem" role="alert"><p>This view failed: ${String(error?.message ?? error)}</p>
-    <button onClick=${() => location.reload()}>Load again</button></div>`;
+    <button onClick=${() => location.reload()}>Reload</button></div>`;
 }
 
 function View() {
@@ -124,7 +124,7 @@ function Page() {
     <a class="skip" href="#content" onClick=${(event) => {
       event.preventDefault();
       document.getElementById("content").focus();
-    }}>Skip to the content</a>
+    }}>Skip to content</a>
     <header>
       <h1><a class="name" href="#/"><img src="/icon.svg" alt="" width="22" height="22" />${name || "git paw"}</a></h1>
       <span class=${state.needs.length ? "count some" : "count"} role="status">${needsYou(state.needs.length)}</span>
@@ -136,7 +136,7 @@ function Page() {
     <div class="body"><${Status} /><main id="content" tabindex="-1"><${View} key=${location.hash} /></main></div>
     <footer>
       <${Bell} />
-      ${mayAct() ? null : html`<span>This login may only look.</span>`}
+      ${mayAct() ? null : html`<span>This login is view-only.</span>`}
       <button class="quiet" onClick=${leave}>Log out</button>
       <span>git paw ${state.version ?? ""}</span>
     </footer>`;

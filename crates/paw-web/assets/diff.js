@@ -2,7 +2,7 @@
 
 import { html, useEffect, useRef, useState } from "./vendor/preact.js";
 import { agentPath, get, post } from "./api.js";
-import { plural, shortCommit } from "./format.js";
+import { clock, plural, shortCommit } from "./format.js";
 import { mayAct } from "./store.js";
 
 // Lines that are drawn at first; the rest on request.
@@ -61,7 +61,8 @@ function FilePatch({ agent, file }) {
   const [sent, setSent] = useState(false);
   useEffect(() => {
     const stop = new AbortController();
-    get(`${agentPath(agent, "diff")}?file=${encodeURIComponent(file.path)}`, stop.signal)
+    const query = new URLSearchParams({ file: file.path, ...(file.old_path && { old: file.old_path }) });
+    get(`${agentPath(agent, "diff")}?${query}`, stop.signal)
       .then((answer) => {
         setLines(readPatch(answer.patch));
         setCut(answer.cut);
@@ -82,7 +83,7 @@ function FilePatch({ agent, file }) {
         setSent(done);
       }} />` : null}`)}
     ${lines.length > shown ? html`<button onClick=${() => setShown(shown + 5000)}>Show ${plural(lines.length - shown, "more line")}</button>` : null}
-    ${cut ? html`<p>The rest of this file is too large to show.</p>` : null}
+    ${cut ? html`<p>The rest of this patch is too long to show.</p>` : null}
     <p role="status">${sent ? "Comment sent." : ""}</p>
   </div>`;
 }
@@ -99,11 +100,15 @@ export function Diff({ agent }) {
     return () => stop.abort();
   }, [agent, round]);
   if (problem) return html`<p class="problem" role="alert">${problem}</p>`;
-  if (!work) return html`<p role="status">Reading the worktree…</p>`;
-  if (!work.files.length) return html`<p class="empty">No changes since ${shortCommit(work.base)}.</p>`;
-  return html`
+  if (!work) return html`<p role="status">Loading the changes…</p>`;
+  const old = work.snapshot
+    ? html`<p class="stale" role="status">${work.snapshot.host} has been unreachable since ${clock(work.snapshot.unreachable_since)}.
+        This is the snapshot of ${clock(work.snapshot.at)}.</p>`
+    : null;
+  if (!work.files.length) return html`${old}<p class="empty">No changes since ${shortCommit(work.base)}.</p>`;
+  return html`${old}
     <p>${plural(work.files.length, "file")} changed since ${shortCommit(work.base)}${work.committed ? "" : ", with uncommitted changes"}.
-      <button class="quiet" onClick=${() => setRound(round + 1)}>Read again</button></p>
+      <button class="quiet" onClick=${() => setRound(round + 1)}>Reload</button></p>
     ${work.files.map((file) => html`<${FileEntry} key=${`${file.path}|${round}`} agent=${agent} file=${file} open=${work.files.length === 1} />`)}`;
 }
 

@@ -35,9 +35,9 @@ export function AnswerForm({ question }) {
 function Need({ need }) {
   const question = state.questions.find((open) => open.asker === need.agent_id && isQuestion(open));
   const body =
-    need.kind === "approval" ? html`<${PromptCard} agent=${need.agent_id} />`
+    need.kind === "approval" ? html`<${PromptCard} agent=${need.agent_id} need=${need.text} />`
     : need.kind === "answer" && question ? html`<${AnswerForm} question=${question} key=${question.seq} />`
-    : html`<p class="asked">${need.text}</p><div class="buttons"><a class="button" href=${agentLink(need.agent_id, "terminal")}>Open its terminal</a></div>`;
+    : html`<p class="asked">${need.text}</p><div class="buttons"><a class="button" href=${agentLink(need.agent_id, "terminal")}>Open terminal</a></div>`;
   return html`<li class=${`card need ${need.kind}`}>
     <h3>${state.agents[need.agent_id]
       ? html`<a class="branch" href=${agentLink(need.agent_id)}>${nameOf(need.agent_id)}</a>`

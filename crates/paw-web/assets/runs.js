@@ -2,7 +2,7 @@
 
 import { html, useEffect, useState } from "./vendor/preact.js";
 import { get } from "./api.js";
-import { age, clock } from "./format.js";
+import { age, clock, plural } from "./format.js";
 
 const SHOWN = ["subtask", "executor", "branch", "sha", "message", "title", "url", "coverage", "reason", "note", "error"];
 
@@ -18,9 +18,9 @@ function Run({ run }) {
   const tone = { running: "need", paused: "need", completed: "good", aborted: "bad" }[run.status] ?? "";
   return html`<li class=${`card run ${tone}`}>
     <h3>Task ${run.taskId} <span class="branch">${run.branch ?? ""}</span> <small>${run.status}, started ${age(run.startTime)} ago</small></h3>
-    <p class="soft">${[`${run.subtasksCompleted?.length ?? 0} subtasks done`, run.subtasksFailed?.length ? `${run.subtasksFailed.length} failed` : "",
-      `${run.totalCommits ?? 0} commits`, lines === undefined ? "" : `${lines} % of lines covered`].filter(Boolean).join(" · ")}</p>
-    <details class="more" open=${run.status === "running"}><summary>${run.steps.length} steps</summary>
+    <p class="soft">${[`${plural(run.subtasksCompleted?.length ?? 0, "subtask")} done`, run.subtasksFailed?.length ? `${run.subtasksFailed.length} failed` : "",
+      plural(run.totalCommits ?? 0, "commit"), lines === undefined ? "" : `${lines} % of lines covered`].filter(Boolean).join(" · ")}</p>
+    <details class="more" open=${run.status === "running"}><summary>${plural(run.steps.length, "step")}</summary>
       <ol>${[...run.steps].reverse().map((step, place) => html`<li class="step" key=${run.steps.length - place}>
         <span class=${`phase ${step.phase}`}>${step.phase}</span><span>${words(step)}</span><time class="soft" datetime=${step.ts}>${clock(step.ts)}</time></li>`)}</ol></details></li>`;
 }

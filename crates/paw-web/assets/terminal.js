@@ -31,22 +31,26 @@ function loadLibrary() {
   return library;
 }
 
+// A small pane is enlarged at most this much.
+const LARGEST_SCALE = 1.4;
+
 // Scales the pane's own size to the width of the page, unless the person wants to scroll.
 function fit(frame) {
   const screen = frame.querySelector(".xterm-screen");
   if (!screen) return;
   const room = frame.clientWidth - 2 * parseFloat(getComputedStyle(frame).paddingLeft);
-  const scale = frame.classList.contains("full") ? 1 : Math.min(1, room / screen.offsetWidth);
+  const scale = frame.classList.contains("full") ? 1 : Math.min(LARGEST_SCALE, room / screen.offsetWidth);
   frame.firstElementChild.style.transform = `scale(${scale})`;
   frame.style.height = `${screen.offsetHeight * scale + 14}px`;
 }
 
 // Shows the pane of an agent in `frame` until it is closed. A lost connection is opened again.
 class Connection {
-  constructor(agent, frame, onProblem) {
+  constructor(agent, frame, onProblem, onShown) {
     this.agent = agent;
     this.frame = frame;
     this.onProblem = onProblem;
+    this.onShown = onShown;
     this.closed = false;
     this.mayType = false;
     this.onResize = () => fit(frame);
@@ -83,28 +87,38 @@ class Connection {
     }
     this.socket = socket;
     socket.binaryType = "arraybuffer";
-    socket.onopen = () => {
-      wait = RETRY;
-      this.onProblem("");
+    let reason = "The connection to the terminal was closed.";
+    socket.onmessage = ({ data }) => {
+      if (typeof data !== "string") return this.terminal.write(new Uint8Array(data));
+      const told = JSON.parse(data);
+      if (told.lost) reason = `${told.lost}.`;
+      else if (told.closed) this.end(told.closed);
+      else {
+        // A screen: the other side has answered.
+        wait = RETRY;
+        this.show(told);
+      }
     };
-    socket.onmessage = ({ data }) => this.receive(data);
-    socket.onclose = () => this.retry("The connection to the terminal was closed.", wait);
+    socket.onclose = () => this.retry(reason, wait);
   }
 
   retry(problem, wait) {
     if (this.closed || this.ended) return;
+    this.onShown(false);
     this.onProblem(`${problem} Connecting again…`);
     this.timer = setTimeout(() => this.connect(Math.min(2 * wait, LONGEST_RETRY)), wait);
   }
 
-  receive(data) {
-    if (typeof data !== "string") return this.terminal.write(new Uint8Array(data));
-    const told = JSON.parse(data);
-    if (told.closed) {
-      this.ended = true;
-      return this.onProblem(told.closed);
-    }
-    this.terminal.resize(told.columns, told.rows);
+  end(problem) {
+    this.ended = true;
+    this.onShown(false);
+    this.onProblem(problem);
+  }
+
+  show(size) {
+    this.onShown(true);
+    this.onProblem("");
+    this.terminal.resize(size.columns, size.rows);
     requestAnimationFrame(this.onResize);
   }
 
@@ -134,12 +148,13 @@ export function Terminal({ agent }) {
   const frame = useRef(null);
   const connection = useRef(null);
   const [problem, setProblem] = useState("");
+  const [shown, setShown] = useState(false);
   const [text, setText] = useState(null);
   const [full, setFull] = useState(false);
   const holder = state.terminals[agent];
   const mine = Boolean(holder) && holder.login === login()?.login;
   useLayoutEffect(() => {
-    connection.current = new Connection(agent, frame.current, setProblem);
+    connection.current = new Connection(agent, frame.current, setProblem, setShown);
     return () => connection.current.close();
   }, [agent]);
   // Before the page says so, so that no key is lost.
@@ -150,8 +165,8 @@ export function Terminal({ agent }) {
   const status = mine
     ? "You are typing into this terminal. Shift+Escape leaves it."
     : holder
-      ? "Someone else has taken this terminal over."
-      : "You are watching.";
+      ? "Someone else has taken over this terminal."
+      : shown ? "You are watching." : problem ? "" : "Connecting…";
   return html`
     <div class="buttons">
       ${mine
@@ -163,7 +178,7 @@ export function Terminal({ agent }) {
     </div>
     <p class="problem" role="alert">${problem}</p>
     ${text === null ? null : html`<pre class="transcript" tabindex="0" role="group" aria-label=${`Terminal of ${agent}`}>${text}</pre>`}
-    <div class=${`terminal ${mine ? "taken" : ""} ${full ? "full" : ""}`} ref=${frame} aria-hidden=${mine ? undefined : "true"}><div class="box"></div></div>
+    <div class=${`screen ${mine ? "taken" : ""} ${full ? "full" : ""}`} ref=${frame} aria-hidden=${mine ? undefined : "true"}><div class="box"></div></div>
     ${mine
       ? html`<div class="buttons" role="group" aria-label="Keys">${KEYS.map(([name, keys, label]) =>
           html`<button key=${name} aria-label=${label} onClick=${() => connection.current.type(keys)}>${name}</button>`)}</div>`

@@ -5,22 +5,26 @@ import { get } from "./api.js";
 import { clock } from "./format.js";
 import { now, state } from "./store.js";
 
-const [LANE, LEFT, WIDTH] = [34, 170, 960];
+const LANE = 34;
+// The names of the agents, and the lanes. On a phone the picture is smaller, so that its letters are not.
+const sizes = () => (innerWidth < 700 ? [118, 512] : [170, 960]);
 // Reading and drawing every lane is work, so it follows a busy session at this pace.
 const PACE = 3000;
 const MARKS = { commit: "●", verified: "✔", question: "?", answer: "!", blocked: "■", conflict: "✕", feedback: "✉", main: "▲" };
-const BARS = { works: "working", waits: "needs a person", failed: "exited or rate-limited", rests: "idle" };
+const BARS = { works: "working", waits: "waiting for you", failed: "exited or rate-limited", rests: "idle" };
 const NAMES = { commit: "commit", verified: "verified", question: "question", answer: "answer", blocked: "blocked", conflict: "conflict", feedback: "feedback", main: "main moved" };
 
 const CLASSES = { starting: "works", working: "works", waiting_approval: "waits", waiting_input: "waits", exited: "failed", rate_limited: "failed" };
 const classOf = (word) => CLASSES[word] ?? "rests";
 
-function Lane({ id, marks, place, x, end }) {
+const shorten = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+
+function Lane({ id, marks, place, x, left, end }) {
   const states = marks.filter((mark) => mark.what === "state");
   const y = place * LANE;
   return html`<g>
-    <text x=${LEFT - 10} y=${y + 21} text-anchor="end" class="lane-name">${id.length > 18 ? `${id.slice(0, 17)}…` : id}</text>
-    <line x1=${LEFT} x2=${LEFT + WIDTH} y1=${y + 17} y2=${y + 17} class="lane-line" />
+    <text x=${left - 10} y=${y + 21} text-anchor="end" class="lane-name">${shorten(id, Math.floor((left - 14) / 7.3))}</text>
+    <line x1=${left} x2=${end} y1=${y + 17} y2=${y + 17} class="lane-line" />
     ${states.map((mark, index) => {
       const [from, to] = [x(mark.at), index + 1 < states.length ? x(states[index + 1].at) : end];
       return html`<rect key=${mark.seq} x=${from} y=${y + 10} width=${Math.max(1, to - from)} height="14" class=${`bar ${classOf(mark.state ?? "")}`}>
@@ -49,28 +53,34 @@ export function Timeline() {
     const timer = setInterval(load, PACE);
     return () => (stop.abort(), clearInterval(timer));
   }, []);
+  // What happened last is at the right, which a phone does not show at first.
+  useEffect(() => {
+    const box = document.querySelector(".lanes")?.parentElement;
+    if (box) box.scrollLeft = box.scrollWidth;
+  }, [lanes !== null]);
   const picture = useMemo(() => lanes && draw(lanes), [lanes, Math.floor(now() / PACE)]);
   if (problem) return html`<h2>Timeline</h2><p class="problem" role="alert">${problem}</p>`;
   return picture ?? html`<h2>Timeline</h2><p role="status">Loading…</p>`;
 }
 
 function draw(lanes) {
+  const [left, width] = sizes();
   const ids = [...state.order.filter((id) => lanes[id]), ...Object.keys(lanes).filter((id) => !state.order.includes(id))];
   const times = Object.values(lanes).flat().map((mark) => Date.parse(mark.at));
   if (!times.length) return html`<h2>Timeline</h2><p class="empty">Nothing has happened yet.</p>`;
   const [first, last] = [Math.min(times.reduce((a, b) => Math.min(a, b)), now() - 60_000), now()];
   const ticks = [0, 1, 2, 3, 4].map((part) => new Date(first + (part / 4) * (last - first)).toISOString());
-  const x = (at) => LEFT + ((Date.parse(at) - first) / Math.max(1, last - first)) * WIDTH;
+  const x = (at) => left + ((Date.parse(at) - first) / Math.max(1, last - first)) * width;
   const events = ids.flatMap((id) => lanes[id].filter((mark) => mark.what !== "state").map((mark) => ({ id, ...mark })));
   return html`
     <h2>Timeline</h2>
     <p>From ${clock(first)} to now. <span class="legend">${Object.entries(MARKS).map(([what, mark]) => html`<span key=${what}><span class=${`mark ${what}`}>${mark}</span> ${NAMES[what]} </span>`)}
       ${Object.entries(BARS).map(([name, words]) => html`<span key=${name}><span class=${`swatch ${name}`}></span> ${words} </span>`)}</span></p>
     <div class="scroll" tabindex="0" role="region" aria-label="Lanes of the agents">
-      <svg class="lanes" viewBox=${`0 0 ${LEFT + WIDTH + 30} ${ids.length * LANE + 22}`} role="img" aria-label=${`What ${ids.length} agents did; the list below says the same`}>
+      <svg class="lanes" viewBox=${`0 0 ${left + width + 30} ${ids.length * LANE + 22}`} role="img" aria-label=${`What ${ids.length} agents did; the list below has the same events`}>
         ${ticks.map((at) => html`<g key=${at}><line x1=${x(at)} x2=${x(at)} y1="0" y2=${ids.length * LANE} class="lane-line" />
           <text x=${x(at)} y=${ids.length * LANE + 15} text-anchor="middle" class="tick">${clock(at).slice(0, 5)}</text></g>`)}
-        ${ids.map((id, place) => html`<${Lane} key=${id} id=${id} marks=${lanes[id]} place=${place} x=${x} end=${LEFT + WIDTH} />`)}
+        ${ids.map((id, place) => html`<${Lane} key=${id} id=${id} marks=${lanes[id]} place=${place} x=${x} left=${left} end=${left + width} />`)}
       </svg></div>
     <details><summary>As a list</summary><ol class="messages">${events.sort((a, b) => b.seq - a.seq).slice(0, 300).map((mark) => html`<li key=${mark.seq}>
       <time datetime=${mark.at}>${clock(mark.at)}</time> <span class="who">${mark.id}</span> ${NAMES[mark.what]}: ${mark.text}</li>`)}</ol></details>`;

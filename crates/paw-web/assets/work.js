@@ -9,7 +9,7 @@ import { mayAct, state } from "./store.js";
 function Job({ job }) {
   const word = job.success === null ? "running" : job.success ? "passed" : "failed";
   return html`<li class=${`card job ${{ running: "need", passed: "good", failed: "bad" }[word]}`}>
-    <h3>${job.kind === "verify" ? "Verify" : "Merge"} <span class="branch">${job.subject}</span> <small class=${word}>${word}, ${age(job.started)} ago</small></h3>
+    <h3>${job.kind === "verify" ? "Verify" : "Merge"} <span class="branch">${job.subject}</span> <small class=${word}>${job.success === null ? `running for ${age(job.started)}` : `${word}, started ${age(job.started)} ago`}</small></h3>
     ${job.lines.length ? html`<pre tabindex="0" role="group" aria-label=${`Output of ${job.kind} ${job.subject}`}>${job.lines.join("\n")}</pre>` : null}</li>`;
 }
 
@@ -57,7 +57,7 @@ export function Work() {
         <${StateBadge} agent=${agent} />
         <span class="facts"><${Verification} agent=${agent} />
           <button aria-label=${`Verify ${agent.branch}`} disabled=${!mayAct() || isRunning("verify", agent.branch)} onClick=${() => act(agentPath(agent.agent_id, "verify"))}>Verify</button>
-          <button aria-label=${`Merge ${agent.branch}…`} disabled=${!mayAct()} onClick=${() => setSure([agent.branch])}>Merge…</button></span>
+          <button aria-label=${`Merge ${agent.branch}…`} disabled=${!mayAct() || plans.get(agent.branch)?.move === "up_to_date"} onClick=${() => setSure([agent.branch])}>Merge…</button></span>
         <span class="last">${planWords(plans.get(agent.branch))}</span></li>`)}</ul>
     </section>
     <section aria-labelledby="merge">
@@ -68,6 +68,6 @@ export function Work() {
             <span class="soft"> ${ready.length ? plural(ready.length, "branch is", "branches are") + " ready" : "No branch is verified and ahead of main."}</span></p>`}
     </section>
     <section aria-labelledby="runs"><h2 id="runs">Runs</h2>
-      ${state.jobs.length ? null : html`<p class="empty">Verifications and merges that were started here appear here, with their output.</p>`}
+      ${state.jobs.length ? null : html`<p class="empty">Verifications and merges started from this page appear here, with their output.</p>`}
       <ul aria-live="polite">${[...state.jobs].reverse().map((job) => html`<${Job} key=${job.id} job=${job} />`)}</ul></section>`;
 }

@@ -1,6 +1,6 @@
 //! What every request needs.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use hyper::http::request::Parts;
 use jiff::Timestamp;
 use paw_broker::Bus;
 use paw_broker::http::RunRequest;
-use paw_core::{AgentId, BranchName, PawError};
+use paw_core::{AgentId, BranchName, ErrorReport, PawError, text};
 use paw_host::clock;
 use paw_host::files::Dirs;
 use paw_host::git::Repo;
@@ -49,7 +49,7 @@ pub(crate) struct App {
     view_only: bool,
     logins: Mutex<(LoginFile, Logins)>,
     taken: Mutex<TakeOvers>,
-    taken_panes: watch::Sender<BTreeSet<AgentId>>,
+    taken_panes: watch::Sender<BTreeMap<AgentId, u64>>,
     revoked: watch::Sender<u64>,
     closed: AtomicBool,
 }
@@ -84,7 +84,7 @@ impl App {
             view_only,
             logins: Mutex::new(logins),
             taken: Mutex::default(),
-            taken_panes: watch::channel(BTreeSet::new()).0,
+            taken_panes: watch::channel(BTreeMap::new()).0,
             revoked: watch::channel(0).0,
             closed: AtomicBool::new(false),
         })
@@ -199,7 +199,8 @@ impl App {
         let (shown, agents) = {
             let mut taken = self.taken();
             let all = taken.all(clock::now());
-            (json!(all), all.keys().cloned().collect::<BTreeSet<_>>())
+            let holders = all.iter().map(|(agent, holder)| (agent.clone(), holder.login));
+            (json!(all), holders.collect::<BTreeMap<_, _>>())
         };
         self.taken_panes.send_if_modified(|known| {
             let changed = *known != agents;
@@ -210,8 +211,8 @@ impl App {
         self.feed.flush(clock::now());
     }
 
-    /// The agents whose panes are taken over.
-    pub(crate) fn taken_panes(&self) -> watch::Receiver<BTreeSet<AgentId>> {
+    /// The agents whose panes are taken over, and the logins that type there.
+    pub(crate) fn taken_panes(&self) -> watch::Receiver<BTreeMap<AgentId, u64>> {
         self.taken_panes.subscribe()
     }
 
@@ -242,10 +243,32 @@ impl App {
         }
     }
 
+    /// Whether an agent runs on another machine.
+    pub(crate) fn is_elsewhere(&self, agent: &AgentId) -> Result<bool, PawError> {
+        let receipt = self.session()?.receipt;
+        Ok(receipt.remote_agents().iter().any(|remote| remote.agent_id == *agent))
+    }
+
+    /// A command of git paw in this repository.
+    pub(crate) fn own_command(&self, arguments: &[&str]) -> Result<Command, PawError> {
+        Ok(Command::new(own_program()?).args(arguments.iter().copied()).dir(&self.repo.root))
+    }
+
+    /// Runs a command of git paw and returns what it prints. Blocks.
+    pub(crate) fn print_own(&self, arguments: &[&str]) -> Result<Vec<u8>, PawError> {
+        let output = self.own_command(arguments)?.time_limit(COMMAND_TIMEOUT).capture()?;
+        if output.exit.success() {
+            return Ok(output.stdout);
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        let last = || text::output_line(said.trim().lines().last().unwrap_or("the command failed"));
+        let (message, hints) = ErrorReport::find_printed(&said).unwrap_or_else(|| (last(), Vec::new()));
+        Err(hints.into_iter().fold(PawError::SessionError(message), PawError::hint))
+    }
+
     /// Runs a command of git paw and returns the document that it prints. Blocks.
     pub(crate) fn run_own(&self, arguments: &[&str]) -> Result<Value, PawError> {
-        let command = Command::new(own_program()?).args(arguments.iter().copied());
-        let output = command.dir(&self.repo.root).time_limit(COMMAND_TIMEOUT).capture()?;
+        let output = self.own_command(arguments)?.time_limit(COMMAND_TIMEOUT).capture()?;
         let answer: Value = serde_json::from_slice(&output.stdout).map_err(|_| {
             let said = String::from_utf8_lossy(&output.stderr);
             PawError::SessionError(format!("the command failed: {}", said.trim()))

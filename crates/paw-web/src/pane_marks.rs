@@ -1,6 +1,7 @@
-//! Shows in the border of a pane that someone types into it from a browser, for people at the terminal.
+//! Shows in the border of a pane that someone types into it from a browser, for people at the terminal. The connection to a pane
+//! on another machine does that by itself.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use paw_core::{AgentId, PawError};
@@ -36,25 +37,25 @@ pub(crate) async fn follow(app: Arc<App>) {
 /// Removes the marks before the process ends.
 pub(crate) async fn clear(app: Arc<App>) {
     if !app.taken_panes().borrow().is_empty() {
-        mark(&app, BTreeSet::new()).await;
+        mark(&app, BTreeMap::new()).await;
     }
 }
 
-async fn mark(app: &Arc<App>, agents: BTreeSet<AgentId>) {
+async fn mark(app: &Arc<App>, agents: BTreeMap<AgentId, u64>) {
     let asked = Arc::clone(app);
     if let Err(error) = blocking(move || Ok(set_marks(&asked, &agents)?)).await {
         tracing::debug!(target: "paw::web", "cannot mark panes: {error:?}");
     }
 }
 
-fn set_marks(app: &App, agents: &BTreeSet<AgentId>) -> Result<(), PawError> {
+fn set_marks(app: &App, agents: &BTreeMap<AgentId, u64>) -> Result<(), PawError> {
     let session = app.session()?;
     let Some(window) = session.find_window()? else { return Ok(()) };
     let mut batch = Batch::default();
     for pane in &window.panes {
         let Some(owner) = &pane.mark else { continue };
         let set = TmuxCommand::new("set-option");
-        batch.push(if agents.iter().any(|agent| agent.as_str() == owner) {
+        batch.push(if agents.keys().any(|agent| agent.as_str() == owner) {
             set.args(["-p", "-t", &pane.id, TAKEN, "1"])
         } else {
             set.args(["-p", "-u", "-t", &pane.id, TAKEN])

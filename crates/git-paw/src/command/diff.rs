@@ -1,7 +1,7 @@
 //! `git paw diff`
 
 use std::io::{self, IsTerminal as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use paw_core::text::{plural, short_commit};
@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::output::Style;
+use crate::remote::SnapshotSource;
 
 /// Show an agent's work: its changes since the branch left the default branch
 ///
@@ -40,18 +41,27 @@ pub(crate) struct DiffArgs {
 #[derive(Debug, Serialize)]
 struct DiffAnswer<'a> {
     /// Missing for the snapshot of a worktree on another machine.
-    worktree: Option<PathBuf>,
+    worktree: Option<&'a Path>,
     base: &'a str,
     committed: bool,
     files: &'a [FileChange],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    snapshot: Option<&'a SnapshotSource>,
+}
+
+/// Where the work comes from.
+enum WorkPlace {
+    Worktree(PathBuf),
+    /// Of an agent whose machine cannot be reached.
+    Snapshot(SnapshotSource),
 }
 
 pub(crate) fn run(args: &DiffArgs, context: &Context) -> Result<(), PawError> {
     if let Some(name) = &args.agent
         && let Some((session, agent)) = context.find_remote(name)?
     {
-        if let Some(work) = context.find_last_work(&session, &agent)? {
-            return show(args, &work, None, context);
+        if let Some(last) = context.find_last_work(&session, &agent)? {
+            return show(args, &last.work, &WorkPlace::Snapshot(last.source), context);
         }
         let flags = [(args.stat, "--stat"), (args.json, "--json")];
         let flags = flags.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag.to_owned());
@@ -60,6 +70,9 @@ pub(crate) fn run(args: &DiffArgs, context: &Context) -> Result<(), PawError> {
         let args = ["diff".to_owned(), agent.agent_id.to_string()].into_iter();
         let args: Vec<_> = args.chain(flags).chain(paths).collect();
         let args: Vec<_> = args.iter().map(String::as_str).collect();
+        if context.output.wants_json() {
+            return context.output.document(&context.ask_remote(&session.receipt, &agent.host, &args)?);
+        }
         return context.forward_checked(&session.receipt, &agent.host, &args);
     }
     let repo = context.require_repo()?;
@@ -68,21 +81,21 @@ pub(crate) fn run(args: &DiffArgs, context: &Context) -> Result<(), PawError> {
         None => repo.worktree.clone().ok_or_else(no_agent)?,
     };
     let work = WorkDiff::take(&repo, &worktree)?;
-    show(args, &work, Some(worktree), context)
+    show(args, &work, &WorkPlace::Worktree(worktree), context)
 }
 
-fn show(
-    args: &DiffArgs,
-    work: &WorkDiff,
-    worktree: Option<PathBuf>,
-    context: &Context,
-) -> Result<(), PawError> {
+fn show(args: &DiffArgs, work: &WorkDiff, place: &WorkPlace, context: &Context) -> Result<(), PawError> {
     let output = context.output;
     if output.wants_json() || args.stat {
         let files = selected(work.files()?, &args.paths);
         if output.wants_json() {
             let (base, committed) = (work.base(), work.is_committed());
-            return output.document(&DiffAnswer { worktree, base, committed, files: &files });
+            let (worktree, snapshot) = match place {
+                WorkPlace::Worktree(path) => (Some(path.as_path()), None),
+                WorkPlace::Snapshot(source) => (None, Some(source)),
+            };
+            let files = files.as_slice();
+            return output.document(&DiffAnswer { worktree, base, committed, files, snapshot });
         }
         return list(work, &files, context);
     }

@@ -50,6 +50,7 @@ pub(crate) mod stop;
 pub(crate) mod sweep;
 pub(crate) mod tasks;
 pub(crate) mod tell;
+pub(crate) mod terminal;
 pub(crate) mod trust;
 pub(crate) mod undo;
 pub(crate) mod verify;
@@ -80,6 +81,7 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCod
         Command::Replay(args) => replay::run(&args, context)?,
         Command::Report(args) => report::run(&args, context)?,
         Command::Follow(args) => follow::run(&args, context)?,
+        Command::Terminal(args) => return terminal::run(&args, context),
         Command::LogPane(args) => log_pane::run(&args)?,
         Command::RestartAgent(args) => restart_agent::run(&args, context)?,
         Command::ExecScript(args) => exec_script::run(&args, context)?,

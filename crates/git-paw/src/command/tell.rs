@@ -110,7 +110,8 @@ pub(crate) fn run(args: &TellArgs, context: &Context) -> Result<(), PawError> {
     Ok(())
 }
 
-/// The user's text is delivered by the agent's machine, as it is here. What an agent says goes to the inbox.
+/// The user's text is delivered by the agent's machine, as it is here. What an agent says goes to the inbox, and so does
+/// everything for a machine that cannot be reached: it arrives when the machine is back.
 fn tell_remote(
     agent: &RemoteAgentReceipt,
     text: &str,
@@ -119,10 +120,13 @@ fn tell_remote(
     context: &Context,
 ) -> Result<Value, PawError> {
     let id = &agent.agent_id;
-    if args.inbox || !context.caller()?.is_user() {
+    let is_lost = session.unreachable_since(&agent.host).is_some() && !args.now;
+    if args.inbox || is_lost || !context.caller()?.is_user() {
         send(id, text, session.receipt.has_broker(), context)?;
         if !context.output.wants_json() {
-            context.output.say(&format!("sent to {id}"))?;
+            let when =
+                if is_lost { format!(", when {} can be reached again", agent.host) } else { String::new() };
+            context.output.say(&format!("sent to {id}{when}"))?;
         }
         return Ok(json!({"agent": id, "way": DeliveryWay::Inbox}));
     }

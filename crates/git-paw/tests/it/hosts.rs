@@ -1,6 +1,7 @@
 //! Sessions with agents on another machine, over a real ssh server and a real NATS server.
 
 mod faults;
+mod page;
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};

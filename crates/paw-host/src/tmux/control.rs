@@ -6,8 +6,10 @@ use std::process::ChildStdin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use paw_core::text;
+
 use super::{Tmux, TmuxCommand, TmuxError};
-use crate::process::{RunningCommand, Stopper, Stream};
+use crate::process::{Command, RunningCommand, Stopper, Stream};
 
 /// Numbers the connections: ending a mark ends every process that carries it.
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -119,8 +121,12 @@ pub struct ControlClient {
 impl ControlClient {
     /// Attaches to the session of `target` without changing the size of any window.
     pub fn attach(tmux: &Tmux, target: &str) -> Result<Self, TmuxError> {
-        let attach = TmuxCommand::new("-C").args(["attach-session", "-f", "ignore-size", "-t", target]);
-        let command = tmux.utf8_command(&attach).env_remove("TMUX").open_input();
+        Self::start(&tmux.control_command(target))
+    }
+
+    /// Connects through a program that leads to a [`Tmux::control_command`], possibly on another machine.
+    pub fn start(command: &Command) -> Result<Self, TmuxError> {
+        let command = command.clone().open_input();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let mut running = command.start(&format!("tmux-control-{}-{number}", std::process::id()))?;
         let stdin = running.take_stdin().ok_or(TmuxError::ConnectionLost)?;
@@ -135,16 +141,28 @@ impl ControlClient {
         self.running.stopper()
     }
 
-    /// Passes on events until the connection ends or `on_event` breaks. Blocks.
-    pub fn follow(self, mut on_event: impl FnMut(ControlEvent) -> ControlFlow<()>) -> Result<(), TmuxError> {
-        let mut parser = ControlParser::default();
+    /// Passes on events until the connection ends or `on_event` breaks. Returns the last message of a program that failed.
+    /// Blocks.
+    pub fn follow(
+        self,
+        mut on_event: impl FnMut(ControlEvent) -> ControlFlow<()>,
+    ) -> Result<Option<String>, TmuxError> {
+        let (mut parser, mut last) = (ControlParser::default(), None);
         let Self { running, sender } = self;
-        running.follow(|stream, line| match parser.read(line) {
-            Some(event) if stream == Stream::Out => on_event(event),
-            _ => ControlFlow::Continue(()),
+        let followed = running.follow(|stream, line| {
+            let event = match stream {
+                Stream::Out => parser.read(line),
+                Stream::Err => {
+                    let said = text::output_line(&String::from_utf8_lossy(line));
+                    last = Some(said).filter(|said| !said.trim().is_empty()).or(last.take());
+                    None
+                }
+            };
+            event.map_or(ControlFlow::Continue(()), &mut on_event)
         })?;
         drop(sender);
-        Ok(())
+        let has_failed = !followed.stopped && !followed.exit.success();
+        Ok(has_failed.then(|| last.unwrap_or_else(|| format!("the connection {}", followed.exit))))
     }
 }
 

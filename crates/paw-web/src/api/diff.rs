@@ -26,12 +26,15 @@ struct CommentRequest {
     text: String,
 }
 
-/// The list of files, or with `file` the patch of one.
+/// The list of files, or with `file` the patch of one; `old` is its path before it was renamed.
 pub(crate) async fn load(app: &Arc<App>, head: &Parts, agent: AgentId) -> Result<Response, WebRefusal> {
     app.require_login(head)?;
-    let file = query(&head.uri, "file");
+    let (file, old) = (query(&head.uri, "file"), query(&head.uri, "old"));
     let app = Arc::clone(app);
     blocking(move || {
+        if app.is_elsewhere(&agent)? {
+            return load_elsewhere(&app, &agent, file.as_deref(), old.as_deref());
+        }
         let worktree = find_worktree(&app, &agent)?;
         let work = WorkDiff::take(&app.repo, &worktree).map_err(PawError::from)?;
         let files = work.files().map_err(PawError::from)?;
@@ -44,12 +47,30 @@ pub(crate) async fn load(app: &Arc<App>, head: &Parts, agent: AgentId) -> Result
             files.iter().find(|change| change.path.to_string_lossy() == file).ok_or(WebRefusal::NotFound)?;
         let paths: Vec<PathBuf> =
             [Some(&wanted.path), wanted.old_path.as_ref()].into_iter().flatten().cloned().collect();
-        let mut patch = work.patch(&["--unified=3", "--no-color"], &paths).map_err(PawError::from)?;
-        let is_cut = patch.len() > LONGEST_PATCH;
-        patch.truncate(LONGEST_PATCH);
-        Ok(json(&json!({"patch": String::from_utf8_lossy(&patch), "cut": is_cut})))
+        Ok(cut(work.patch(&["--unified=3", "--no-color"], &paths).map_err(PawError::from)?))
     })
     .await
+}
+
+/// The work of an agent on another machine, as `git paw diff` shows it: read there, or its last snapshot.
+fn load_elsewhere(
+    app: &App,
+    agent: &AgentId,
+    file: Option<&str>,
+    old: Option<&str>,
+) -> Result<Response, WebRefusal> {
+    let Some(file) = file else {
+        return Ok(json(&app.run_own(&["diff", agent.as_str(), "--json"])?));
+    };
+    let words: Vec<_> = ["diff", agent.as_str(), "--", file].into_iter().chain(old).collect();
+    let patch = app.print_own(&words)?;
+    if patch.is_empty() { Err(WebRefusal::NotFound) } else { Ok(cut(patch)) }
+}
+
+fn cut(mut patch: Vec<u8>) -> Response {
+    let is_cut = patch.len() > LONGEST_PATCH;
+    patch.truncate(LONGEST_PATCH);
+    json(&json!({"patch": String::from_utf8_lossy(&patch), "cut": is_cut}))
 }
 
 fn find_worktree(app: &App, agent: &AgentId) -> Result<PathBuf, WebRefusal> {

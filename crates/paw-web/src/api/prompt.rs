@@ -5,9 +5,8 @@ use std::sync::Arc;
 use hyper::body::Incoming;
 use hyper::http::request::Parts;
 use paw_broker::message::FeedbackMessage;
-use paw_core::{AgentId, text};
+use paw_core::{AgentId, PawError};
 use paw_host::clock;
-use paw_supervisor::approval::ApprovalVerdict;
 use paw_supervisor::prompt_reply::{PendingPrompt, PromptReply};
 use serde::Deserialize;
 use serde_json::json;
@@ -30,20 +29,12 @@ pub(crate) async fn load(app: &Arc<App>, head: &Parts, agent: AgentId) -> Result
     app.require_login(head)?;
     let app = Arc::clone(app);
     blocking(move || {
+        if app.is_elsewhere(&agent)? {
+            return Ok(json(&app.run_own(&["approve", agent.as_str(), "--dry-run", "--json"])?));
+        }
         let session = app.session()?;
         let prompt = PendingPrompt::find(&session, agent.as_str(), clock::now())?;
-        let (allowed, reason) = match prompt.verdict(&app.dirs)? {
-            ApprovalVerdict::Allow { reason } => (true, reason),
-            ApprovalVerdict::Ask { reason } => (false, reason),
-        };
-        let refused = prompt.check(PromptReply::Approve, &AgentId::operator()).err();
-        Ok(json(&json!({
-            "text": text::block(&prompt.text()),
-            "cli": prompt.cli(),
-            "allowed": allowed,
-            "reason": text::line(&reason),
-            "refused": refused.map(|refused| refused.to_string()),
-        })))
+        Ok(json(&prompt.summary(&app.dirs)?))
     })
     .await
 }
@@ -76,21 +67,43 @@ async fn reply(
     app.require_act(head)?;
     let request: ReplyRequest = read(head, body).await?;
     let instead = request.tell.filter(|text| !text.trim().is_empty());
-    let (asked, id) = (Arc::clone(app), agent.clone());
-    let done = blocking(move || {
+    let (asked, id, tell) = (Arc::clone(app), agent.clone(), instead.clone());
+    let is_told = blocking(move || {
+        if asked.is_elsewhere(&id)? {
+            reply_elsewhere(&asked, &id, reply, &request.text, tell)?;
+            return Ok(true);
+        }
         let session = asked.session()?;
         let prompt = PendingPrompt::find(&session, id.as_str(), clock::now())?;
-        if text::block(&prompt.text()) != request.text {
-            return Err(WebRefusal::Outdated);
-        }
+        prompt.require_text(&request.text).map_err(PawError::from)?;
         prompt.reply(&session, reply, &AgentId::operator(), clock::now())?;
-        Ok(json(&json!({"agent": prompt.agent()})))
+        Ok(false)
     })
     .await?;
-    if let Some(text) = instead {
+    let done = json(&json!({"agent": agent}));
+    if let Some(text) = instead.filter(|_| !is_told) {
         let errors = vec![format!("[directive] {text}")];
         let message = FeedbackMessage::new(agent, AgentId::operator(), errors);
         questions::publish(app, message.into()).await?;
     }
     Ok(done)
+}
+
+/// The agent's machine compares the prompt, presses the keys and tells the agent what to do instead.
+fn reply_elsewhere(
+    app: &App,
+    agent: &AgentId,
+    reply: PromptReply,
+    seen: &str,
+    instead: Option<String>,
+) -> Result<(), PawError> {
+    let expect = format!("--expect={seen}");
+    let tell = instead.map(|text| format!("--tell={text}"));
+    let mut words = match reply {
+        PromptReply::Approve => vec!["approve", "--yes"],
+        PromptReply::Deny => vec!["deny"],
+    };
+    words.extend(["--json", &expect, agent.as_str()]);
+    words.extend(tell.as_deref().filter(|_| reply == PromptReply::Deny));
+    app.run_own(&words).map(drop)
 }

@@ -7,6 +7,7 @@ use hyper::header::{self, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, StatusCode};
 use paw_core::{AgentId, PawError, text};
+use paw_session::lifecycle::terminal::TERMINAL_COMMAND;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
@@ -14,7 +15,7 @@ use super::query;
 use crate::app::{App, blocking};
 use crate::login::Login;
 use crate::response::{Response, WebRefusal, empty, json};
-use crate::terminal::{self, TerminalTarget};
+use crate::terminal::{self, PanePlace, TerminalTarget};
 
 /// A ticket for one WebSocket.
 pub(crate) fn ticket(app: &Arc<App>, head: &Parts) -> Result<Response, WebRefusal> {
@@ -38,8 +39,12 @@ pub(crate) async fn text(app: &Arc<App>, head: &Parts, agent: AgentId) -> Result
     app.require_login(head)?;
     let app = Arc::clone(app);
     blocking(move || {
-        let target = find_target(&app, &agent)?;
-        let shown = target.tmux.capture_pane(&target.pane).map_err(PawError::from)?;
+        let shown = if app.is_elsewhere(&agent)? {
+            let shown = app.print_own(&[TERMINAL_COMMAND, agent.as_str(), "--text"])?;
+            String::from_utf8_lossy(&shown).into_owned()
+        } else {
+            app.session()?.pane_text(&agent).map_err(PawError::from)?
+        };
         Ok(json(&json!({"text": text::block(&shown)})))
     })
     .await
@@ -85,15 +90,15 @@ fn check(app: &App, request: &Request<Incoming>) -> Result<Login, WebRefusal> {
 }
 
 fn find_target(app: &App, agent: &AgentId) -> Result<TerminalTarget, WebRefusal> {
-    let session = app.session()?;
-    let window = session.find_window().map_err(PawError::from)?;
-    let window = window.ok_or_else(|| PawError::SessionError("the session is not running".to_owned()))?;
-    let pane = window.find_pane(agent.as_str()).map(|pane| pane.id.clone());
-    let pane = pane.ok_or_else(|| PawError::SessionError(format!("{agent} has no pane")))?;
-    Ok(TerminalTarget {
-        agent: agent.clone(),
-        tmux: session.tmux.clone(),
-        target: window.session.clone(),
-        pane,
-    })
+    let place = if app.is_elsewhere(agent)? {
+        PanePlace::Elsewhere { command: app.own_command(&[TERMINAL_COMMAND, agent.as_str()])? }
+    } else {
+        let session = app.session()?;
+        let window = session.find_window().map_err(PawError::from)?;
+        let window = window.ok_or_else(|| PawError::SessionError("the session is not running".to_owned()))?;
+        let pane = window.find_pane(agent.as_str()).map(|pane| pane.id.clone());
+        let pane = pane.ok_or_else(|| PawError::SessionError(format!("{agent} has no pane")))?;
+        PanePlace::Here { tmux: session.tmux.clone(), target: window.session.clone(), pane }
+    };
+    Ok(TerminalTarget { agent: agent.clone(), place })
 }

@@ -88,7 +88,7 @@ fn an_agent_cannot_start_on_a_machine_without_tmux_or_space_or_with_another_vers
 
 impl TwoMachines {
     /// A session with `feat/a` here, to which agents on other machines can be added.
-    fn start_alone(&self) {
+    pub(super) fn start_alone(&self) {
         let config = fs::read_to_string(self.machine.sandbox.user_config()).unwrap();
         if !config.contains("[broker]") {
             let config = format!("{config}[broker]\nenabled = true\n");

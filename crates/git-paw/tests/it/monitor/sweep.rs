@@ -100,7 +100,19 @@ fn approve_and_deny_act_on_the_prompt_itself() {
     let world = waiting();
     let ran = world.paw(&["approve", "feat"]);
     assert!(ran.code != 0 && !world.has_event("allowed git push --force"), "it asks first: {ran}");
-    let ran = world.paw(&["deny", "feat/x", "--tell", "push to your own branch"]);
+    // A look decides nothing, and a decision about another prompt is refused.
+    let shown = document(&world.paw(&["approve", "feat-x", "--dry-run", "--json"]));
+    assert_eq!(
+        (&shown["text"], &shown["allowed"], &shown["refused"]),
+        (&json!("git push --force"), &json!(false), &Value::Null),
+        "{shown}"
+    );
+    for verb in [&["approve", "--yes"][..], &["deny"]] {
+        let other = world.paw(&[verb, &["feat-x", "--expect", "git push"]].concat());
+        assert!(other.code == 1 && other.stderr.contains("the prompt of feat-x has changed"), "{other}");
+    }
+    let ran =
+        world.paw(&["deny", "feat/x", "--tell", "push to your own branch", "--expect=git push --force"]);
     assert_eq!(ran.stdout, "denied for feat-x: git push --force\n", "{ran}");
     wait_until("the agent was refused", || world.has_event("denied git push --force").then_some(()));
     let report = world.paw(&["report"]).stdout;

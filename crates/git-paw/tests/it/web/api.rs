@@ -171,8 +171,9 @@ fn documents_of_the_api_keep_their_shape() {
 
     GET agents/feat-x/prompt -> 200
     {
-      "text": "rm -rf build",
+      "agent": "feat-x",
       "cli": "claude",
+      "text": "rm -rf build",
       "allowed": false,
       "reason": "`rm` is not on the allowlist",
       "refused": null

@@ -12,9 +12,18 @@ use tokio_tungstenite::tungstenite::{Error, HandshakeError, Message, WebSocket, 
 use super::WebWorld;
 use super::client::Client;
 
-/// Opens a terminal; fails with the status of the answer.
+/// Opens the terminal of `feat/x`; fails with the status of the answer.
 fn open(browser: &Client, ticket: &str, origin: Option<&str>) -> Result<WebSocket<TcpStream>, u16> {
-    let url = format!("ws://{}/api/terminal?agent=feat-x&ticket={ticket}", browser.address);
+    open_of(browser, "feat-x", ticket, origin)
+}
+
+fn open_of(
+    browser: &Client,
+    agent: &str,
+    ticket: &str,
+    origin: Option<&str>,
+) -> Result<WebSocket<TcpStream>, u16> {
+    let url = format!("ws://{}/api/terminal?agent={agent}&ticket={ticket}", browser.address);
     let mut request = url.into_client_request().unwrap();
     if let Some(origin) = origin {
         request.headers_mut().insert("Origin", HeaderValue::from_str(origin).unwrap());
@@ -28,15 +37,23 @@ fn open(browser: &Client, ticket: &str, origin: Option<&str>) -> Result<WebSocke
 }
 
 /// What a terminal has shown.
-struct Shown {
+pub(crate) struct Shown {
     socket: WebSocket<TcpStream>,
     bytes: Vec<u8>,
-    told: Vec<Value>,
+    pub(crate) told: Vec<Value>,
     pongs: usize,
 }
 
 impl Shown {
-    fn read(&mut self) {
+    /// Opens the terminal of an agent, as the page does.
+    pub(crate) fn open(browser: &Client, agent: &str) -> Self {
+        let ticket = browser.post(&format!("agents/{agent}/ticket"), &json!({})).json();
+        let origin = format!("http://{}", browser.address);
+        let socket = open_of(browser, agent, ticket["ticket"].as_str().unwrap(), Some(&origin)).unwrap();
+        Self { socket, bytes: Vec::new(), told: Vec::new(), pongs: 0 }
+    }
+
+    pub(crate) fn read(&mut self) {
         match self.socket.read() {
             Ok(Message::Binary(bytes)) => self.bytes.extend_from_slice(&bytes),
             Ok(Message::Text(text)) => self.told.push(serde_json::from_str(&text).unwrap()),
@@ -45,7 +62,7 @@ impl Shown {
         }
     }
 
-    fn wait_for(&mut self, text: &str) {
+    pub(crate) fn wait_for(&mut self, text: &str) {
         wait_until(&format!("the terminal shows {text:?}"), || {
             self.read();
             String::from_utf8_lossy(&self.bytes).contains(text).then_some(())
@@ -53,7 +70,7 @@ impl Shown {
     }
 
     /// Types keys, and waits until the server has read them.
-    fn type_keys(&mut self, keys: &str) {
+    pub(crate) fn type_keys(&mut self, keys: &str) {
         self.socket.send(Message::Binary(keys.as_bytes().to_vec().into())).unwrap();
         self.socket.send(Message::Ping(Vec::new().into())).unwrap();
         let before = self.pongs;
