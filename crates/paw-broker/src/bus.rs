@@ -156,6 +156,11 @@ impl Bus {
         let mut found = Vec::new();
         loop {
             let page = self.log.history(&self.session, since, PageLimit::DEFAULT)?;
+    /// Whether the sender of a message is known, or there is room for another agent.
+    pub fn has_room_for(&self, message: &Message) -> bool {
+        message.sender().is_none_or(|sender| read(&self.cache).records().has_room_for(sender))
+    }
+
             let Some(last) = page.last() else { return Ok(found) };
             since = last.seq;
             let page = page.iter().filter(|entry| wanted(&entry.body));

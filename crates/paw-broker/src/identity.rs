@@ -15,6 +15,7 @@ use subtle::ConstantTimeEq as _;
 pub use keyring::{IdentityError, Keyring};
 
 use crate::message::{ArtifactMessage, Message};
+use crate::record::MAX_AGENTS;
 
 /// A secret that proves the identity of its owner. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
@@ -145,6 +146,8 @@ impl Caller {
             Self::Known(agent) => matches!(agent.as_str(), AgentId::SUPERVISOR | AgentId::OPERATOR),
             Self::Unauthenticated => true,
         }
+    #[error("the session has {MAX_AGENTS} agents, and takes no messages of others")]
+    TooManyAgents,
     }
 }
 

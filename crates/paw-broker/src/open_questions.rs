@@ -10,11 +10,10 @@ use jiff::{SignedDuration, Timestamp};
 use paw_core::AgentId;
 
 use crate::message::Message;
+use crate::record::MAX_AGENTS;
 
 /// After this time the same text is a new question.
 const WINDOW: SignedDuration = SignedDuration::from_secs(60);
-/// Agents whose last question is kept.
-const MAX_AGENTS: usize = 512;
 
 /// The last unanswered question of each agent.
 #[derive(Debug, Default)]
@@ -33,7 +32,7 @@ impl OpenQuestions {
     pub fn find_repeated(&self, message: &Message, at: Timestamp) -> Option<u64> {
         let Message::Question(question) = message else { return None };
         let asked = self.0.get(&question.agent_id)?;
-        let is_same = asked.text == digest(&question.question) && at.duration_since(asked.at) < WINDOW;
+        let is_same = asked.text == digest(&question.question) && is_near(at, asked.at);
         is_same.then_some(asked.seq)
     }
 
@@ -41,6 +40,9 @@ impl OpenQuestions {
     pub fn apply(&mut self, message: &Message, at: Timestamp, seq: u64) {
         match message {
             Message::Question(question) => {
+                if self.0.len() >= MAX_AGENTS {
+                    self.0.retain(|_, asked| is_near(at, asked.at));
+                }
                 if self.0.len() >= MAX_AGENTS {
                     self.0.clear();
                 }
@@ -59,6 +61,11 @@ impl OpenQuestions {
             _ => {}
         }
     }
+}
+
+/// The clock may have been set back in between.
+fn is_near(at: Timestamp, asked: Timestamp) -> bool {
+    at.duration_since(asked).abs() < WINDOW
 }
 
 fn digest(text: &str) -> u64 {
@@ -88,6 +95,25 @@ mod tests {
         assert_eq!(open.find_repeated(&question("a", "how?"), at(59)), None);
         assert_eq!(open.find_repeated(&question("b", "why?"), at(59)), None);
         assert_eq!(open.find_repeated(&question("a", "why?"), at(60)), None);
+    }
+
+    #[test]
+    fn questions_of_a_thousand_agents_are_kept_and_old_ones_leave_first() {
+        let mut open = OpenQuestions::default();
+        let name = |agent: usize| format!("host-{}-agent-{agent}", agent % 50);
+        for agent in 0..1000 {
+            open.apply(&question(&name(agent), "why?"), at(0), agent as u64);
+        }
+        for agent in 0..1000 {
+            assert_eq!(open.find_repeated(&question(&name(agent), "why?"), at(1)), Some(agent as u64));
+        }
+        // With further ones, those that are older than a minute leave first.
+        open.apply(&question("asker", "why?"), at(70), 1);
+        for agent in 0..MAX_AGENTS - 500 {
+            open.apply(&question(&format!("other-{agent}"), "why?"), at(70), 2);
+            assert!(open.0.len() <= MAX_AGENTS);
+        }
+        assert_eq!(open.find_repeated(&question("asker", "why?"), at(71)), Some(1));
     }
 
     #[test]

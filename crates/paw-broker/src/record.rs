@@ -13,12 +13,15 @@ use crate::log::StoredMessage;
 use crate::message::{Message, StatusMessage};
 use crate::watch;
 
-/// More agents than any session has. Above this, the agent with the oldest message is dropped.
-const MAX_AGENTS: usize = 512;
+/// More agents than any session has. The broker takes no messages of further ones; if the log has them nevertheless, the
+/// agent with the oldest message is dropped.
+pub const MAX_AGENTS: usize = 4096;
 /// Characters of an agent's own text in a record.
 const MAX_TEXT: usize = 200;
 /// Files in a record. The messages themselves hold all of them.
 const MAX_FILES: usize = 1000;
+/// With many agents, each record has fewer files, so that the memory of all stays bounded.
+const MAX_FILES_OF_ALL: usize = 512_000;
 
 /// The state of one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,6 +71,11 @@ impl AgentRecords {
         self.0.get(agent)
     }
 
+    /// Whether a message of this agent does not make another one leave.
+    pub fn has_room_for(&self, agent: &AgentId) -> bool {
+        self.0.len() < MAX_AGENTS || self.0.contains_key(agent)
+    }
+
     /// The sequence numbers of the messages that make up the current state, oldest first.
     pub fn state_messages(&self) -> Vec<u64> {
         let mut numbers: Vec<u64> = self.iter().flat_map(|record| record.state.values().copied()).collect();
@@ -89,6 +97,7 @@ impl AgentRecords {
         }
         match stored.message {
             Message::Status(status) => {
+                let most_files = (MAX_FILES_OF_ALL / self.0.len().max(1)).min(MAX_FILES);
                 let record = self.record_of(stored);
                 record.cli = status.cli.as_deref().map(truncate).or_else(|| record.cli.take());
                 record.phase = status.phase.as_deref().map(truncate).or_else(|| record.phase.take());
@@ -96,7 +105,7 @@ impl AgentRecords {
                     record.status = truncate(&status.status);
                 }
                 if let Some(files) = &status.modified_files {
-                    record.modified_files = files.iter().take(MAX_FILES).cloned().collect();
+                    record.modified_files = files.iter().take(most_files).cloned().collect();
                     record.state.insert(StateKind::Files, stored.seq);
                 }
             }
@@ -133,7 +142,7 @@ impl AgentRecords {
 
     /// The record of the sender, created if it is missing.
     fn record_of(&mut self, stored: &MessageRef<'_>) -> &mut AgentRecord {
-        if self.0.len() >= MAX_AGENTS && !self.0.contains_key(stored.sender) {
+        if !self.has_room_for(stored.sender) {
             let silent = self.0.values().min_by_key(|record| record.last_seq);
             if let Some(silent) = silent.map(|record| record.agent_id.clone()) {
                 self.0.remove(&silent);
@@ -284,6 +293,21 @@ mod tests {
         assert_eq!((session.0.iter().count(), session.0.state_messages()), (0, Vec::new()));
         session.status(&json!({"status": "working"}));
         assert_eq!(session.record().status, "working", "the agent is back");
+    }
+
+    #[test]
+    fn a_thousand_agents_on_fifty_hosts_have_a_record_each() {
+        let mut session = Session::default();
+        let files: Vec<_> = (0..2000).map(|file| format!("src/{file}.rs")).collect();
+        for agent in 0..1000 {
+            let name = format!("host-{}-agent-{agent}", agent % 50);
+            session.send("agent.status", &name, &json!({"status": "working", "modified_files": files}));
+        }
+        assert_eq!(session.0.iter().count(), 1000);
+        let kept: usize = session.0.iter().map(|record| record.modified_files.len()).sum();
+        assert!(kept <= 2 * MAX_FILES_OF_ALL, "{kept}");
+        let least = session.0.iter().map(|record| record.modified_files.len()).min();
+        assert_eq!(least, Some(MAX_FILES_OF_ALL / 999));
     }
 
     #[test]

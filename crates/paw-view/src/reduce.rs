@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use paw_broker::message::{IntentMessage, StatusMessage, StatusSource};
-use paw_broker::record::AgentRecords;
+use paw_broker::record::{AgentRecords, MAX_AGENTS};
 use paw_broker::{Message, StoredMessage, watch};
 use paw_core::AgentId;
 use serde::Deserialize as _;
@@ -16,9 +16,6 @@ use crate::event::{SessionSnapshot, ViewChanges, ViewEvent};
 use crate::message::{self, MessageView};
 use crate::session::SessionView;
 use crate::{conflict, question};
-
-/// Above this number of agents, the sender that was silent longest is dropped.
-const MAX_AGENTS: usize = 512;
 
 impl SessionView {
     /// Applies one event. The cost depends on the event, not on the size of the view.
@@ -239,6 +236,7 @@ impl SessionView {
     }
 
     fn add(&mut self, id: &AgentId) -> usize {
+        // As in the records, the sender that was silent longest is dropped.
         if self.agents.len() >= MAX_AGENTS {
             let others = self.agents.iter().enumerate().filter(|(_, agent)| agent.member.is_none());
             let heard = |agent: &AgentView| agent.reported.as_ref().map(|record| record.last_seq);

@@ -264,12 +264,12 @@ fn an_agent_is_verified_only_if_the_tip_of_its_branch_is() {
 
 #[test]
 fn a_view_limits_messages_and_senders() {
-    let chatter = (0..2_000).map(|n| status(&format!("a-{n}"), &json!({"status": "working"})));
+    let chatter = (0..5_000).map(|n| status(&format!("a-{n}"), &json!({"status": "working"})));
     let mut view = SessionView::new(5);
     view.apply(members(&["feat-x"]));
     apply(&mut view, chatter.collect(), 1);
-    assert_eq!((view.messages.len(), view.agents.len()), (5, 512));
-    assert!(view.find(&id("feat-x")).is_some() && view.find(&id("a-1999")).is_some());
+    assert_eq!((view.messages.len(), view.agents.len()), (5, 4096));
+    assert!(view.find(&id("feat-x")).is_some() && view.find(&id("a-4999")).is_some());
 }
 
 #[test]

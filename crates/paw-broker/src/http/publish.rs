@@ -11,7 +11,7 @@ use paw_host::clock;
 
 use super::response::{ApiError, Response, accepted};
 use super::{LARGEST_BODY, ServerContext, access};
-use crate::identity::may_send;
+use crate::identity::{SendRefusal, may_send};
 use crate::log::SendId;
 use crate::message::Message;
 
@@ -37,6 +37,9 @@ pub(super) async fn publish(app: &ServerContext, head: &Parts, body: Incoming) -
     let body = read_body(app, &head.headers, body).await?;
     let message = Message::parse(&body)?;
     may_send(&caller, &message)?;
+    if !app.bus.has_room_for(&message) {
+        return Err(SendRefusal::TooManyAgents.into());
+    }
     let seq = app.bus.publish_once(message, clock::now(), send_id(&head.headers)?).await?;
     let mut response = accepted();
     response.headers_mut().insert(SEQ, HeaderValue::from(seq));

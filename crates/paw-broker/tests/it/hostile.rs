@@ -361,6 +361,19 @@ fn a_connection_with_an_incomplete_head_is_closed() {
 }
 
 #[test]
+fn senders_that_nobody_knows_are_refused_once_there_are_more_than_any_session_has() {
+    let server = Server::without_tokens();
+    let mut anybody = server.connect();
+    for agent in 0..paw_broker::record::MAX_AGENTS {
+        assert_eq!(anybody.publish(&status(&format!("a-{agent}"))).status, 202);
+    }
+    let refused = anybody.publish(&status("stranger"));
+    let text = "the session has 4096 agents, and takes no messages of others";
+    assert_eq!((refused.status, refused.error().as_str()), (403, text));
+    assert_eq!(anybody.publish(&status("a-0")).status, 202, "known ones keep working");
+}
+
+#[test]
 fn binding_to_other_addresses_requires_tokens() {
     use paw_broker::broker::BrokerStartError;
     use paw_core::config::BrokerAuth;

@@ -2,9 +2,14 @@
 
 use std::path::Path;
 
-use paw_broker::log::{LogError, StreamId};
+use paw_broker::log::{LogEpoch, LogError, StreamId};
+use paw_broker::message::{Message, StatusMessage};
+use paw_cluster::batch::{Batch, BatchHeader, BatchRow};
+use paw_cluster::nats::{NatsSettings, NatsStream, SendOutcome};
 use paw_cluster::replicator::ReplicationError;
 use paw_cluster::roster::Roster;
+use paw_core::AgentId;
+use paw_host::clock;
 use paw_testkit::wait_until;
 
 use crate::nats_server::NatsServer;
@@ -98,6 +103,48 @@ fn the_hub_announces_a_new_host_before_its_messages_count() {
     big.publish(3..=3);
     wait_until("further messages arrive", || (hub.messages("big") == [1, 2, 3]).then_some(()));
     assert_eq!(hub.messages("gpu"), [0; 0]);
+}
+
+#[test]
+fn a_thousand_agents_on_fifty_hosts_are_known_on_the_hub() {
+    let Some(server) = NatsServer::start() else { return };
+    let (dir, stream) = (tempfile::tempdir().unwrap(), StreamId::random());
+    let hosts: Vec<_> = (0..50).map(|number| format!("host-{number}")).collect();
+    let agents =
+        |host: &str| (0..20).map(|number| agent(&format!("{host}-agent-{number}"))).collect::<Vec<_>>();
+    let mut roster = Roster::new(host("hub"), key(dir.path(), "hub").public());
+    for name in &hosts {
+        roster.add_host(host(name), key(dir.path(), name).public());
+        for agent in agents(name) {
+            assert!(roster.grant(&host(name), agent));
+        }
+    }
+    let hub = Node::start(dir.path(), "hub", &server.url(), &stream, roster);
+    wait_until("the stream exists", || hub.status.borrow().is_connected.then_some(()));
+    let statuses = |name: &str| -> Vec<BatchRow> {
+        let status = |agent: AgentId| Message::from(StatusMessage::new(agent, "working")).to_text().into();
+        let rows = (1..).zip(agents(name)).map(|(seq, agent)| (seq, status(agent)));
+        rows.map(|(seq, body)| BatchRow { seq, at: clock::now(), body }).collect()
+    };
+    for name in &hosts {
+        let sent = hub.runtime.block_on(async {
+            let settings = NatsSettings {
+                servers: vec![server.url()],
+                login: None,
+                stream: stream.clone(),
+                host: host(name),
+                is_hub: false,
+                replicas: 1,
+            };
+            let nats = NatsStream::connect(settings).await.unwrap();
+            nats.wait_until_connected().await;
+            let header = BatchHeader::new(stream.clone(), host(name), LogEpoch::random(), "1".to_owned());
+            nats.send(Batch { header, rows: statuses(name) }.sign(&key(dir.path(), name)), 0).await
+        });
+        assert!(matches!(sent, SendOutcome::Stored(_)), "{sent:?}");
+    }
+    wait_until("all agents have a record", || (hub.bus.records().iter().count() == 1000).then_some(()));
+    assert_eq!(hub.status.borrow().skipped, 0);
 }
 
 #[test]
