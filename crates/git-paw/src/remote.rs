@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use jiff::Timestamp;
 use paw_broker::log::StreamId;
+use paw_cluster::credentials;
 use paw_cluster::host::HostError;
 use paw_cluster::hub::{self, Hub, RemoteAgentRequest};
 use paw_cluster::nats::{self, NatsSettings};
@@ -71,9 +72,14 @@ impl Context {
 
     /// Checks that there is a NATS server, or that one can be started.
     pub(crate) fn require_server(&self) -> Result<(), PawError> {
-        if self.load_config()?.of_user_alone().resolve()?.cluster.servers.is_empty() {
-            server::require_program(&self.search_path)?;
+        let cluster = self.load_config()?.of_user_alone().resolve()?.cluster;
+        if !cluster.servers.is_empty() {
+            return Ok(credentials::load_access(&cluster).map(drop)?);
         }
+        if cluster.credentials.is_some() {
+            self.output.warn("[cluster] credentials has no effect without servers");
+        }
+        server::require_program(&self.search_path)?;
         Ok(())
     }
 
@@ -359,7 +365,7 @@ impl Context {
             if config.servers.is_empty() {
                 return Ok(());
             }
-            let (servers, login) = nats::split_logins(&config.servers);
+            let (servers, login) = credentials::load_access(&config)?;
             let (host, is_hub, replicas) = (cluster.host.clone(), true, 1);
             Ok(nats::delete_stream(NatsSettings { servers, login, stream, host, is_hub, replicas })?)
         });

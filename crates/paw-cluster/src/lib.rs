@@ -10,6 +10,7 @@
 //! - [`outbox`]: which local messages are sent next, one batch at a time
 //! - [`replicator`]: both together, for one session
 //! - [`nats`]: the stream in NATS JetStream (feature `nats`)
+//! - [`credentials`]: the user's login for servers of their own
 //! - [`server`]: a `nats-server` of the session's own
 //! - [`remote`], [`tunnel`], [`link`]: the hub runs git-paw on a host, and keeps a connection to it
 //! - [`hub`], [`clone`]: starts an agent on a host; the host's part of it
@@ -22,6 +23,8 @@
 
 pub mod batch;
 pub mod clone;
+#[cfg(feature = "nats")]
+pub mod credentials;
 pub mod host;
 pub mod hub;
 #[cfg(feature = "nats")]

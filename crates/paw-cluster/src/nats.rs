@@ -14,7 +14,7 @@ use async_nats::jetstream::context::{
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::{Config, DiscardPolicy, Info, StorageType, Stream};
 use async_nats::jetstream::{self, Context, ErrorCode as NatsCode};
-use async_nats::{Client, ConnectOptions, Event};
+use async_nats::{Client, ClientError, ConnectOptions, Event};
 use paw_broker::log::StreamId;
 use paw_core::{Diagnostic, ErrorCode, ErrorReport, HostName};
 use serde::{Deserialize, Serialize};
@@ -41,16 +41,28 @@ const PULL_HEARTBEAT: Duration = Duration::from_secs(5);
 /// The server forgets a reader that is gone for this long. It starts at its own cursor when it comes back.
 const READER_LIFETIME: Duration = Duration::from_mins(1);
 
-/// A user of the server.
+/// A user of the server. `Debug` shows no secret.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NatsLogin {
-    pub user: String,
-    pub password: String,
+#[serde(untagged)]
+pub enum NatsLogin {
+    Password {
+        user: String,
+        password: String,
+    },
+    /// The content of a credentials file.
+    Credentials {
+        credentials: String,
+    },
 }
 
 impl std::fmt::Debug for NatsLogin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("NatsLogin").field("user", &self.user).finish_non_exhaustive()
+        match self {
+            Self::Password { user, .. } => {
+                f.debug_struct("Password").field("user", user).finish_non_exhaustive()
+            }
+            Self::Credentials { .. } => f.debug_struct("Credentials").finish_non_exhaustive(),
+        }
     }
 }
 
@@ -73,6 +85,8 @@ pub struct NatsSettings {
 pub enum NatsError {
     #[error("not an address of a NATS server: {0}")]
     Address(String),
+    #[error("not the content of a credentials file: {0}")]
+    Credentials(String),
     #[error("cannot reach the NATS server: {0}")]
     Unreachable(String),
     #[error("the NATS server takes only {0} bytes per message; {LARGEST_ENTRY} are needed")]
@@ -90,6 +104,7 @@ impl Diagnostic for NatsError {
         let report = |code| ErrorReport::new(code, self);
         match self {
             Self::Address(_) => report(ErrorCode::InvalidArgument).hint("use nats://HOST:PORT"),
+            Self::Credentials(_) => report(ErrorCode::InvalidArgument),
             Self::SmallPayload(_) => {
                 report(ErrorCode::FailedPrecondition).hint("set max_payload in the server's configuration")
             }
@@ -140,6 +155,8 @@ pub struct NatsStream {
     settings: NatsSettings,
     /// Counts connections. Whatever was asked over an earlier one may never be answered.
     connections: watch::Receiver<u64>,
+    /// Why the last attempt to connect failed.
+    refusal: watch::Receiver<Option<String>>,
     _use: Arc<ClientUse>,
 }
 
@@ -165,12 +182,15 @@ impl NatsStream {
     /// Returns at once; the connection is made as soon as a server answers.
     pub async fn connect(settings: NatsSettings) -> Result<Self, NatsError> {
         let (sender, connections) = watch::channel(0_u64);
+        let (refused, refusal) = watch::channel(None);
         let is_unused = Arc::new(AtomicBool::new(false));
         let in_use = Arc::new(ClientUse(Arc::clone(&is_unused)));
         let options = match &settings.login {
-            Some(NatsLogin { user, password }) => {
+            Some(NatsLogin::Password { user, password }) => {
                 ConnectOptions::with_user_and_password(user.clone(), password.clone())
             }
+            Some(NatsLogin::Credentials { credentials }) => ConnectOptions::with_credentials(credentials)
+                .map_err(|error| NatsError::Credentials(error.to_string()))?,
             None => ConnectOptions::new(),
         };
         let client = options
@@ -185,7 +205,21 @@ impl NatsStream {
             })
             .event_callback(move |event| {
                 match &event {
-                    Event::Connected | Event::Disconnected => sender.send_modify(|count| *count += 1),
+                    Event::Connected | Event::Disconnected => {
+                        refused.send_replace(None);
+                        sender.send_modify(|count| *count += 1);
+                    }
+                    Event::ClientError(ClientError::Other(problem)) => {
+                        // Each attempt fails for the same reason.
+                        let is_new = refused.send_if_modified(|known| {
+                            let is_new = known.as_ref() != Some(problem);
+                            *known = Some(problem.clone());
+                            is_new
+                        });
+                        if is_new {
+                            tracing::warn!(target: "paw::cluster", "NATS: {event}");
+                        }
+                    }
                     _ => tracing::warn!(target: "paw::cluster", "NATS: {event}"),
                 }
                 async {}
@@ -197,7 +231,7 @@ impl NatsStream {
             .timeout(REQUEST_TIMEOUT)
             .ack_timeout(ACK_TIMEOUT)
             .build(client.clone());
-        Ok(Self { client, context, settings, connections, _use: in_use })
+        Ok(Self { client, context, settings, connections, refusal, _use: in_use })
     }
 
     pub fn is_connected(&self) -> bool {
@@ -216,6 +250,11 @@ impl NatsStream {
     /// Changes with every connection that is made or lost.
     pub fn connections(&self) -> watch::Receiver<u64> {
         self.connections.clone()
+    }
+
+    /// Why the last attempt to connect failed, as long as there is no connection.
+    pub fn refusal(&self) -> watch::Receiver<Option<String>> {
+        self.refusal.clone()
     }
 
     fn name(&self) -> String {
@@ -426,7 +465,7 @@ pub fn split_logins(servers: &[String]) -> (Vec<String>, Option<NatsLogin>) {
         let (scheme, rest) = url.split_once("://").unwrap_or(("nats", url));
         let Some((user, address)) = rest.rsplit_once('@') else { return format!("{scheme}://{rest}") };
         let (user, password) = user.split_once(':').unwrap_or((user, ""));
-        login = Some(NatsLogin { user: user.to_owned(), password: password.to_owned() });
+        login = Some(NatsLogin::Password { user: user.to_owned(), password: password.to_owned() });
         format!("{scheme}://{address}")
     });
     (plain.collect(), login)
@@ -443,10 +482,8 @@ mod tests {
         assert_eq!(url("a:4222").0, ["nats://a:4222"]);
         let (servers, login) = url("tls://me:p@ss@a:1");
         assert_eq!(servers, ["tls://a:1"]);
-        assert_eq!(
-            login.map(|login| (login.user, login.password)),
-            Some(("me".to_owned(), "p@ss".to_owned()))
-        );
+        let expected = NatsLogin::Password { user: "me".to_owned(), password: "p@ss".to_owned() };
+        assert_eq!(login, Some(expected));
     }
 
     #[test]

@@ -221,10 +221,17 @@ impl Replicator {
     async fn replicate(&mut self) -> Result<std::convert::Infallible, Interruption> {
         let mut connections = self.nats.connections();
         self.status.send_modify(|status| status.is_connected = false);
+        let mut refusal = self.nats.refusal();
         while !self.nats.is_connected() {
-            self.set_problem("no NATS server answers".to_owned());
-            // The sender lives in the client.
-            connections.changed().await.map_err(|_| Interruption::Again)?;
+            let problem = "no NATS server answers".to_owned();
+            let reason = refusal.borrow_and_update().clone();
+            self.set_problem(reason.map_or(problem.clone(), |reason| format!("{problem}: {reason}")));
+            // The senders live in the client.
+            let changed = tokio::select! {
+                changed = connections.changed() => changed,
+                changed = refusal.changed() => changed,
+            };
+            changed.map_err(|_| Interruption::Again)?;
         }
         connections.borrow_and_update();
         let state = self.nats.open().await?;

@@ -147,7 +147,7 @@ impl OwnServer {
     /// The user of a host.
     pub fn login(&self, host: &HostName) -> Option<NatsLogin> {
         let password = self.access.passwords.get(host)?.clone();
-        Some(NatsLogin { user: host.to_string(), password })
+        Some(NatsLogin::Password { user: host.to_string(), password })
     }
 
     /// Admits these hosts and no others. Connections of the others are not affected.

@@ -1,5 +1,6 @@
 //! Sessions with agents on another machine, over a real ssh server and a real NATS server.
 
+mod credentials;
 mod faults;
 mod page;
 
@@ -165,7 +166,9 @@ impl OwnServers {
     }
 
     fn streams(&self) -> usize {
-        fs::read_dir(self.store.join("jetstream/$G/streams")).into_iter().flatten().count()
+        let accounts = fs::read_dir(self.store.join("jetstream")).into_iter().flatten();
+        let streams = |account: &Path| fs::read_dir(account.join("streams")).into_iter().flatten().count();
+        accounts.map(|account| streams(&account.unwrap().path())).sum()
     }
 }
 

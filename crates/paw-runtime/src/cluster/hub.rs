@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use paw_cluster::nats::{self, NatsSettings, NatsStream};
+use paw_cluster::credentials;
+use paw_cluster::nats::{NatsSettings, NatsStream};
 use paw_cluster::replicator::{ReplicationStatus, Replicator};
 use paw_cluster::roster::Roster;
 use paw_cluster::server::OwnServer;
@@ -128,7 +129,7 @@ impl RunningHub {
         };
         let access = match &server {
             Some(server) => (vec![server.url()], server.login(&cluster.hub)),
-            None => nats::split_logins(&context.config.servers),
+            None => credentials::load_access(&context.config)?,
         };
         let (roster, receiver) = watch::channel(roster_of(cluster)?);
         let settings = context.replicator(cluster, access, receiver)?;

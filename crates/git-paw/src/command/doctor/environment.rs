@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use paw_agent::launch::supports_level;
 use paw_agent::{cli, detect_clis};
-use paw_cluster::server;
+use paw_cluster::{credentials, server};
 use paw_core::config::{Approval, PawConfig, SandboxLevel};
 use paw_core::{Diagnostic as _, PawError};
 use paw_host::git::{self, Git, Repo};
@@ -70,10 +70,18 @@ pub(super) fn check_sandbox(config: &PawConfig) -> DoctorCheck {
     }
 }
 
-/// The NATS server that a session on several machines starts. Needed only where such machines are configured.
+/// The NATS server that a session on several machines starts, or the login for the user's own. Needed only where such
+/// machines are configured.
 pub(super) fn check_nats_server(config: &PawConfig, context: &Context) -> Option<DoctorCheck> {
-    if config.hosts.is_empty() || !config.cluster.servers.is_empty() {
+    if config.hosts.is_empty() {
         return None;
+    }
+    if !config.cluster.servers.is_empty() {
+        let check = |detail: String| DoctorCheck::ok(GROUP, "NATS servers", detail);
+        return Some(match credentials::load_access(&config.cluster) {
+            Ok((servers, _)) => check(servers.join(", ")),
+            Err(error) => check(error.to_string()).fail(error.report().hints.join("; ")),
+        });
     }
     let check = |detail: String| DoctorCheck::ok(GROUP, server::PROGRAM, detail);
     Some(match server::require_program(&context.search_path) {

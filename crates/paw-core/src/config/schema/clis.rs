@@ -44,8 +44,10 @@ entry! {
 section! {
     /// The NATS servers that sessions on several machines use.
     ClusterConfig {
-        /// NATS servers that all hosts reach, nats://[USER:PASSWORD@]HOST:PORT; if empty, one is started
+        /// NATS servers for all hosts, nats://[USER:PASSWORD@]HOST:PORT; if empty, one is started
         default servers: Vec<String> = Vec::new(),
+        /// credentials file for these servers; only you may read it
+        optional credentials: PathBuf = "~/me.creds",
         /// on how many of these servers messages are stored
         default replicas: u64 = 1,
     }
