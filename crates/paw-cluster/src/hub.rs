@@ -249,8 +249,10 @@ impl Hub<'_> {
             user_email: setting("user.email")?,
         };
         let prepared: PreparedHost = host.ask(&["__host", "prepare"], &request)?;
-        let own = self.session.receipt.cluster.as_ref().map(|cluster| cluster.stream.as_str());
-        if prepared.has_session && prepared.stream.as_deref() != own {
+        // Another command may have started the session there since this one began.
+        let receipt = self.session.receipts.load(&self.session.receipt.session_name)?;
+        let own = receipt.and_then(|receipt| Some(receipt.cluster?.stream));
+        if prepared.has_session && prepared.stream != own {
             return Err(HubError::OtherSession { host: host.name.clone(), path: prepared.path });
         }
         Ok(prepared)

@@ -2,6 +2,7 @@
 
 mod credentials;
 mod faults;
+mod old_server;
 mod page;
 
 use std::fs;

@@ -10,22 +10,29 @@ use paw_testkit::wait_until;
 use tempfile::TempDir;
 
 const PROGRAM: &str = "nats-server";
+/// Debian's, which people have on servers of their own.
+pub(crate) const OLD_PROGRAM: &str = "nats-server-2.9";
 
 pub(crate) struct NatsServer {
     dir: TempDir,
     port: u16,
+    program: &'static str,
     child: Option<Child>,
 }
 
 impl NatsServer {
     /// `None`, with a note in the test's output, where no server is installed.
     pub(crate) fn start() -> Option<Self> {
-        if is_missing() {
+        Self::start_program(PROGRAM)
+    }
+
+    pub(crate) fn start_program(program: &'static str) -> Option<Self> {
+        if is_program_missing(program) {
             return None;
         }
         let dir = tempfile::Builder::new().prefix("paw-nats-").tempdir().unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let mut server = Self { dir, port, child: None };
+        let mut server = Self { dir, port, program, child: None };
         server.configure();
         server.run();
         Some(server)
@@ -49,18 +56,26 @@ impl NatsServer {
                 store.display().to_string()
             );
             fs::write(self.config(), text).unwrap();
-            let checked = Command::new(PROGRAM).arg("-t").arg("-c").arg(self.config()).output().unwrap();
+            let checked = Command::new(self.program).arg("-t").arg("-c").arg(self.config()).output().unwrap();
             if checked.status.success() {
                 return;
             }
         }
-        panic!("{PROGRAM} refuses its configuration");
+        panic!("{} refuses its configuration", self.program);
     }
 
     pub(crate) fn run(&mut self) {
-        let child = Command::new(PROGRAM).arg("-c").arg(self.config()).stderr(Stdio::null()).spawn();
+        let child = Command::new(self.program).arg("-c").arg(self.config()).stderr(Stdio::null()).spawn();
         self.child = Some(child.unwrap());
         wait_until("the server listens", || TcpStream::connect(("127.0.0.1", self.port)).ok());
+    }
+
+    /// Continues with another version of the program, on the same files.
+    pub(crate) fn upgrade(&mut self) {
+        self.kill();
+        self.program = PROGRAM;
+        self.configure();
+        self.run();
     }
 
     /// Ends it without a warning.
@@ -126,9 +141,13 @@ impl Drop for NatsServer {
 
 /// Says so in the test's output.
 pub(crate) fn is_missing() -> bool {
-    let is_missing = Command::new(PROGRAM).arg("--version").output().is_err();
+    is_program_missing(PROGRAM)
+}
+
+fn is_program_missing(program: &str) -> bool {
+    let is_missing = Command::new(program).arg("--version").output().is_err();
     if is_missing {
-        eprintln!("skipped: {PROGRAM} is not installed (scripts/install-runners does it)");
+        eprintln!("skipped: {program} is not installed (scripts/install-runners does it)");
     }
     is_missing
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use paw_broker::log::{LogEpoch, LogError, StreamId};
-use paw_broker::message::{Message, StatusMessage};
+use paw_broker::message::{ArtifactMessage, Message, QuestionMessage, StatusMessage};
 use paw_cluster::batch::{Batch, BatchHeader, BatchRow};
 use paw_cluster::nats::{NatsSettings, NatsStream, SendOutcome};
 use paw_cluster::replicator::ReplicationError;
@@ -12,7 +12,7 @@ use paw_core::AgentId;
 use paw_host::clock;
 use paw_testkit::wait_until;
 
-use crate::nats_server::NatsServer;
+use crate::nats_server::{NatsServer, OLD_PROGRAM};
 use crate::node::{HOSTS, Node, agent, host, key, roster};
 
 fn start(dir: &Path, server: &NatsServer, stream: &StreamId) -> Vec<Node> {
@@ -77,6 +77,56 @@ fn ten_thousand_messages_that_were_queued_without_a_connection_arrive_afterwards
     assert_eq!(nodes[0].messages("big"), [1], "there is no connection");
     server.run();
     wait_for(&nodes, &(1..=3_400).collect::<Vec<_>>());
+}
+
+#[test]
+fn servers_of_debian_work_and_an_upgrade_on_the_same_files_costs_no_message() {
+    let Some(mut server) = NatsServer::start_program(OLD_PROGRAM) else { return };
+    let (dir, stream) = (tempfile::tempdir().unwrap(), StreamId::random());
+    let nodes = start(dir.path(), &server, &stream);
+    for node in &nodes {
+        node.publish(1..=200);
+    }
+    wait_for(&nodes, &(1..=200).collect::<Vec<_>>());
+    std::thread::scope(|scope| {
+        for node in &nodes {
+            scope.spawn(|| node.publish(201..=600));
+        }
+        server.upgrade();
+    });
+    wait_for(&nodes, &(1..=600).collect::<Vec<_>>());
+    // A host that starts again reads and sends nothing twice.
+    drop(nodes);
+    let nodes = start(dir.path(), &server, &stream);
+    for node in &nodes {
+        node.publish(601..=610);
+    }
+    wait_for(&nodes, &(1..=610).collect::<Vec<_>>());
+}
+
+#[test]
+fn clocks_that_differ_by_an_hour_change_neither_delivery_nor_order() {
+    let Some(server) = NatsServer::start() else { return };
+    let (dir, stream) = (tempfile::tempdir().unwrap(), StreamId::random());
+    let nodes = start(dir.path(), &server, &stream);
+    let hour = jiff::SignedDuration::from_hours(1);
+    let publish = |node: &Node, name: &str, number: u64, skew: jiff::SignedDuration| {
+        let message = ArtifactMessage::new(agent(name), number.to_string());
+        node.bus.publish_blocking(message.into(), clock::now() + skew).unwrap();
+    };
+    // The clock of one host is set back by two hours in between.
+    for number in 1..=100 {
+        publish(&nodes[0], HOSTS[0], number, jiff::SignedDuration::ZERO);
+        publish(&nodes[1], HOSTS[1], number, if number <= 50 { hour } else { -hour });
+        publish(&nodes[2], HOSTS[2], number, -hour);
+    }
+    wait_for(&nodes, &(1..=100).collect::<Vec<_>>());
+    // A question with the time of a clock that is ahead does not swallow the next one.
+    let ask = |skew| {
+        let question = QuestionMessage::new(agent(HOSTS[1]), "which port?");
+        nodes[1].bus.publish_blocking(question.into(), clock::now() + skew).unwrap()
+    };
+    assert_ne!(ask(hour), ask(-hour), "more than a minute lies between them");
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Machines that are not as they should be, and agents there that need a person.
 
 use std::fs;
+use std::io::Write as _;
 use std::process::Command;
 
 use paw_testkit::{AgentLook, git, wait_until};
 use serde_json::Value;
 
-use super::{CLI, TwoMachines};
+use super::{CLI, TwoMachines, audit};
 use crate::paw::document;
 
 /// Why the other machine cannot be reached, by `git paw cluster status`.
@@ -71,13 +72,7 @@ fn an_agent_cannot_start_on_a_machine_without_tmux_or_space_or_with_another_vers
     add("on big: tmux 2.8 is too old");
     fs::remove_file(&tmux).unwrap();
     std::os::unix::fs::symlink(real, &tmux).unwrap();
-    // A disk without space. Where mounting is not allowed, this part is left out.
-    let data = machine.there().join(".local/share");
-    fs::create_dir_all(&data).unwrap();
-    let mut mount = Command::new("mount");
-    mount.args(["-t", "tmpfs", "-o", "size=64k", "none"]).arg(&data);
-    if mount.output().is_ok_and(|output| output.status.success()) {
-        let _mounted = Mounted(data);
+    if let Some(_disk) = mount_small_disk(&world, "64k") {
         let full = world.paw(&["add", "feat/b@big"]);
         assert!(full.code == 1 && full.stderr.contains("No space left on device"), "{full}");
         assert_eq!(world.agent("feat/b"), Value::Null);
@@ -108,11 +103,111 @@ impl TwoMachines {
     }
 }
 
-struct Mounted(std::path::PathBuf);
+/// A disk of this size for all data of git-paw on the other machine. `None` where mounting is not allowed; that part of a test
+/// is then left out.
+pub(super) fn mount_small_disk(world: &TwoMachines, size: &str) -> Option<SmallDisk> {
+    let data = world.machine.there().join(".local/share");
+    fs::create_dir_all(&data).unwrap();
+    let mut mount = Command::new("mount");
+    mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "none"]).arg(&data);
+    mount.output().is_ok_and(|output| output.status.success()).then_some(SmallDisk(data))
+}
 
-impl Drop for Mounted {
+pub(super) struct SmallDisk(std::path::PathBuf);
+
+impl SmallDisk {
+    /// Leaves no space on it.
+    fn fill(&self) {
+        // Larger writes first: the last ones take what is left.
+        let mut file = fs::File::create(self.0.join("filler")).unwrap();
+        for size in [1 << 20, 1 << 12, 1] {
+            while file.write_all(&vec![b'x'; size]).is_ok() {}
+        }
+    }
+
+    fn free(&self) {
+        fs::remove_file(self.0.join("filler")).unwrap();
+    }
+}
+
+impl Drop for SmallDisk {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_disk_that_fills_up_on_another_machine_is_named_and_nothing_is_lost_once_there_is_space() {
+    let Some(world) = TwoMachines::new() else { return };
+    let Some(disk) = mount_small_disk(&world, "48m") else { return };
+    world.start();
+    world.wait_until_reachable(true);
+    let clone = world.clone();
+    world.run(&["tell", "feat-b", "message one", "--inbox"]);
+    wait_until("a message arrives there", || audit(&clone).contains("message one").then_some(()));
+    disk.fill();
+    // What the agent says is refused with the reason, not lost.
+    world.ask();
+    let said = world.machine.there().join("said");
+    let refused = wait_until("the agent is refused", || {
+        fs::read_to_string(&said)
+            .ok()
+            .filter(|text| text.contains("disk is full") || text.contains("No space left"))
+    });
+    assert!(!audit(&world.repo.root).contains("may I rename it?"), "{refused}");
+    // What the hub says waits, and new work is not stored.
+    for number in 2..=20 {
+        world.run(&[
+            "tell",
+            "feat-b",
+            &format!("message number {number}. {}", "x".repeat(60_000)),
+            "--inbox",
+        ]);
+    }
+    let log = || fs::read_to_string(clone.join(".git/paw/session.log")).unwrap_or_default();
+    wait_until("the machine says why", || {
+        (log().contains("disk is full") || log().contains("No space left")).then_some(())
+    });
+    disk.free();
+    fs::write(world.worktree().join("idea.txt"), "half a thought\n").unwrap();
+    wait_until("the last message arrives", || audit(&clone).contains("message number 20.").then_some(()));
+    for number in 2..=20 {
+        let text = format!("message number {number}. ");
+        assert_eq!(audit(&clone).matches(&text).count(), 1, "{text}");
+    }
+    wait_until("a snapshot arrives", || {
+        let show = ["show", "refs/paw/snapshots/big/feat-b:idea.txt"];
+        (world.machine.sandbox.run(&world.repo.root, "git", show).stdout == "half a thought\n").then_some(())
+    });
+    // The agent can speak again.
+    let command = format!("cd {} && git-paw say --help >/dev/null && git-paw status --json", clone.display());
+    let status = world.machine.sandbox.run(&world.repo.root, "ssh", ["big", &command]);
+    assert_eq!(document(&status)["status"], "active", "{status}");
+    world.run(&["purge", "--force"]);
+}
+
+#[test]
+fn two_agents_that_are_added_to_one_machine_at_the_same_time_both_run_there() {
+    let Some(world) = TwoMachines::new() else { return };
+    world.start_alone();
+    let ran: Vec<_> = std::thread::scope(|scope| {
+        let add = |branch: &'static str| world.paw(&["add", branch]);
+        let added = ["feat/b@big", "feat/c@big"].map(|branch| scope.spawn(move || add(branch)));
+        added.into_iter().map(|added| added.join().unwrap()).collect()
+    });
+    for ran in ran {
+        assert_eq!(ran.code, 0, "{ran}\n{}", world.logs());
+    }
+    for (branch, id) in [("feat/b", "feat-b"), ("feat/c", "feat-c")] {
+        assert_eq!(world.agent(branch)["host"]["name"], "big");
+        let panes = world.machine.tmux(&["list-panes", "-a", "-F", "#{@paw_agent}"]);
+        assert_eq!(panes.stdout.lines().filter(|pane| *pane == id).count(), 1, "{panes}");
+    }
+    world.wait_until_reachable(true);
+    for agent in ["feat-b", "feat-c"] {
+        let text = format!("only for {agent}");
+        world.run(&["tell", agent, &text, "--inbox"]);
+        wait_until("the message arrives there", || audit(&world.clone()).contains(&text).then_some(()));
     }
 }
 
