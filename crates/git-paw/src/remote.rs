@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use paw_broker::log::StreamId;
 use paw_cluster::credentials;
 use paw_cluster::host::HostError;
-use paw_cluster::hub::{self, Hub, RemoteAgentRequest};
+use paw_cluster::hub::{self, Hub, KnownRead, RemoteAgentRequest};
 use paw_cluster::nats::{self, NatsSettings};
 use paw_cluster::remote::RemoteHost;
 use paw_cluster::request::{ClusterAction, ClusterRequest};
@@ -102,6 +102,7 @@ impl Context {
                 cli: agent.cli.clone(),
                 task: agent.task.clone(),
                 is_moved: false,
+                read: KnownRead::Nowhere,
                 trust,
             };
             self.output.progress(&format!("starting {} on {}", request.branch, request.host));

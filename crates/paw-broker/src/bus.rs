@@ -1,5 +1,6 @@
 //! The bus of one session: publish, read an inbox, follow everything. No network.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -24,6 +25,8 @@ pub struct Bus {
     jobs: mpsc::Sender<WriterJob>,
     head: watch::Receiver<u64>,
     writer: Mutex<Option<JoinHandle<()>>>,
+    /// How far each agent has read, as far as it is saved.
+    shown: Mutex<HashMap<AgentId, u64>>,
 }
 
 impl Bus {
@@ -39,7 +42,15 @@ impl Bus {
             nudge,
         };
         let (jobs, writer) = writer::start(context).map_err(|error| LogError::Failed(error.to_string()))?;
-        Ok(Arc::new(Self { session, log, cache, jobs, head, writer: Mutex::new(Some(writer)) }))
+        Ok(Arc::new(Self {
+            session,
+            log,
+            cache,
+            jobs,
+            head,
+            writer: Mutex::new(Some(writer)),
+            shown: Mutex::default(),
+        }))
     }
 
     pub fn session(&self) -> &SessionId {
@@ -92,18 +103,36 @@ impl Bus {
         answer.blocking_recv().map_err(|_| LogError::Closed)?
     }
 
-    /// The messages in an inbox after `since`, oldest first.
+    /// The messages in an inbox after `since`, oldest first. Which of them a moved agent has read elsewhere is in the log.
     pub async fn inbox(
         &self,
         agent: &AgentId,
         since: u64,
         limit: PageLimit,
+        is_moved: bool,
     ) -> Result<Vec<Arc<CachedMessage>>, LogError> {
-        if let CacheLookup::Hit(page) = read(&self.cache).inbox(agent, since, limit) {
+        if let CacheLookup::Hit(page) = read(&self.cache).inbox(agent, since, limit)
+            && (page.is_empty() || !is_moved)
+        {
             return Ok(page);
         }
         let (log, session, agent) = (Arc::clone(&self.log), self.session.clone(), agent.clone());
         read_log(move || log.inbox(&session, &agent, since, limit)).await
+    }
+
+    /// Remembers that an agent was shown its messages up to `seq`, without waiting for the log.
+    pub fn note_read(&self, agent: &AgentId, seq: u64) {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if shown.get(agent).is_some_and(|known| *known >= seq) {
+            return;
+        }
+        shown.insert(agent.clone(), seq);
+        let (log, session, agent) = (Arc::clone(&self.log), self.session.clone(), agent.clone());
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = log.note_read(&session, &agent, seq) {
+                tracing::debug!(%error, "cannot save what an agent has read");
+            }
+        });
     }
 
     /// All messages after `since`, oldest first.
@@ -119,6 +148,11 @@ impl Bus {
     /// inbox.
     pub fn is_empty_after(&self, agent: &AgentId, since: u64) -> bool {
         read(&self.cache).is_empty_after(agent, since)
+    }
+
+    /// Whether the sender of a message is known, or there is room for another agent.
+    pub fn has_room_for(&self, message: &Message) -> bool {
+        message.sender().is_none_or(|sender| read(&self.cache).records().has_room_for(sender))
     }
 
     /// The record of every agent.
@@ -156,11 +190,6 @@ impl Bus {
         let mut found = Vec::new();
         loop {
             let page = self.log.history(&self.session, since, PageLimit::DEFAULT)?;
-    /// Whether the sender of a message is known, or there is room for another agent.
-    pub fn has_room_for(&self, message: &Message) -> bool {
-        message.sender().is_none_or(|sender| read(&self.cache).records().has_room_for(sender))
-    }
-
             let Some(last) = page.last() else { return Ok(found) };
             since = last.seq;
             let page = page.iter().filter(|entry| wanted(&entry.body));

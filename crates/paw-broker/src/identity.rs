@@ -88,23 +88,38 @@ impl fmt::Debug for TokenHash {
 
 /// The token hashes of all agents that can prove their identity.
 #[derive(Debug, Clone, Default)]
-pub struct SessionTokens(Vec<(AgentId, TokenHash)>);
+pub struct SessionTokens {
+    keys: Vec<(AgentId, TokenHash)>,
+    /// An agent that comes to this host gets a new token, so this list is never older than the token it comes with.
+    moved: Vec<AgentId>,
+}
 
 impl SessionTokens {
     pub fn new(keys: Vec<(AgentId, TokenHash)>) -> Self {
-        Self(keys)
+        Self { keys, moved: Vec::new() }
+    }
+
+    /// Adds the agents that have read messages on another host.
+    #[must_use]
+    pub fn with_moved(self, moved: Vec<AgentId>) -> Self {
+        Self { moved, ..self }
+    }
+
+    /// Whether an agent has read messages on another host.
+    pub fn has_moved(&self, agent: &AgentId) -> bool {
+        self.moved.contains(agent)
     }
 
     /// Whether an agent has a token.
     pub fn has(&self, agent: &AgentId) -> bool {
-        self.0.iter().any(|(owner, _)| owner == agent)
+        self.keys.iter().any(|(owner, _)| owner == agent)
     }
 
     /// The owner of a token. Compares with every hash, so that the time does not depend on the owner.
     pub fn owner(&self, token: &Token) -> Option<&AgentId> {
         let hash = token.hash();
         let mut owner = None;
-        for (agent, key) in &self.0 {
+        for (agent, key) in &self.keys {
             if key.matches(&hash) {
                 owner = Some(agent);
             }
@@ -131,6 +146,8 @@ pub enum SendRefusal {
     NotPrivileged(&'static str),
     #[error("only the session's process may send a status with the source '{0}'")]
     ReservedSource(&'static str),
+    #[error("the session has {MAX_AGENTS} agents, and takes no messages of others")]
+    TooManyAgents,
 }
 
 impl Diagnostic for SendRefusal {
@@ -146,8 +163,6 @@ impl Caller {
             Self::Known(agent) => matches!(agent.as_str(), AgentId::SUPERVISOR | AgentId::OPERATOR),
             Self::Unauthenticated => true,
         }
-    #[error("the session has {MAX_AGENTS} agents, and takes no messages of others")]
-    TooManyAgents,
     }
 }
 

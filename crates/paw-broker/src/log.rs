@@ -4,11 +4,13 @@
 //! - [`MessageLog`]: the trait of all engines; `sqlite` is the log of one machine
 //! - [`StoredMessage`]: a message with its sequence number, session, time and sender
 //! - [`repair`]: rebuilds a damaged log
+//! - `read_marks`: what an agent has read, also on other hosts
 //! - `replica`: what is kept about messages of other hosts
 //! - `writer`: collects concurrent messages into one commit
 
 mod database;
 mod error;
+mod read_marks;
 pub mod repair;
 mod replica;
 mod replica_tables;
@@ -22,11 +24,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use paw_core::AgentId;
 use paw_core::config::Synchronous;
+use paw_core::{AgentId, HostName};
 use serde::{Deserialize, Serialize};
 
 pub use error::LogError;
+pub use read_marks::ReadMark;
 pub use replica::{
     LogEpoch, Origin, ReplicaState, ReplicatedMessage, StreamCursor, StreamId, StreamPosition, StreamProgress,
 };
@@ -273,7 +276,7 @@ pub trait MessageLog: Send + Sync + fmt::Debug {
     /// durable, with consecutive sequence numbers.
     fn append(&self, session: &SessionId, drafts: &[MessageDraft]) -> Result<Appended, LogError>;
 
-    /// The messages in an agent's inbox after `since`, oldest first.
+    /// The messages in an agent's inbox after `since`, oldest first, without those that it has read on another host.
     fn inbox(
         &self,
         session: &SessionId,
@@ -281,6 +284,23 @@ pub trait MessageLog: Send + Sync + fmt::Debug {
         since: u64,
         limit: PageLimit,
     ) -> Result<Vec<LogEntry>, LogError>;
+
+    /// Remembers that an agent was shown its messages up to `seq`.
+    fn note_read(&self, session: &SessionId, agent: &AgentId, seq: u64) -> Result<(), LogError>;
+
+    /// What an agent has read, for a host that it moves to. `own` is the name of this host.
+    fn load_read_marks(
+        &self,
+        session: &SessionId,
+        agent: &AgentId,
+        own: &HostName,
+    ) -> Result<Vec<ReadMark>, LogError>;
+
+    /// An agent that comes to this host, `own`, has read these messages.
+    fn save_read_marks(&self, agent: &AgentId, own: &HostName, marks: &[ReadMark]) -> Result<(), LogError>;
+
+    /// The agents that have read messages on another host.
+    fn load_moved_agents(&self) -> Result<Vec<AgentId>, LogError>;
 
     /// All messages of a session after `since`, oldest first.
     fn history(&self, session: &SessionId, since: u64, limit: PageLimit) -> Result<Vec<LogEntry>, LogError>;
@@ -304,6 +324,7 @@ pub trait MessageLog: Send + Sync + fmt::Debug {
         hash: TokenHash,
     ) -> Result<(), LogError>;
 
+    /// Deletes an agent's token, and what it has read.
     fn delete_token(&self, session: &SessionId, agent: &AgentId) -> Result<(), LogError>;
 
     /// The tokens that are valid in a session.

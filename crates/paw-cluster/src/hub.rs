@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use paw_broker::log::StreamId;
+use paw_broker::log::{LogError, ReadMark, StreamId};
 use paw_core::paths::PawDir;
 use paw_core::receipt::{ClusterReceipt, HostReceipt, RemoteAgentReceipt};
 use paw_core::{AgentId, BranchName, Diagnostic, ErrorCode, ErrorReport, HostName, NameError, PawError};
@@ -20,6 +20,7 @@ use paw_worktree::rescue::{self, RescueError};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
+use crate::relocate::{self, ArrivingAgent};
 use crate::remote::{PrepareRequest, PreparedHost, RemoteError, RemoteHost};
 use crate::snapshot::LARGEST;
 
@@ -33,8 +34,18 @@ pub struct RemoteAgentRequest {
     pub task: Option<String>,
     /// It runs somewhere else now, and its work is stored as that of an agent that moves.
     pub is_moved: bool,
+    /// What it has read elsewhere. If it runs on the hub, its log says so; if its machine cannot be reached, it is not known.
+    pub read: KnownRead,
     /// The repository's own commands may run there.
     pub trust: bool,
+}
+
+/// Where it is known what an agent that moves has read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KnownRead {
+    Nowhere,
+    Here,
+    Marks(Vec<ReadMark>),
 }
 
 /// An agent on another machine cannot be started or reached.
@@ -86,6 +97,8 @@ pub enum HubError {
     #[error(transparent)]
     Scratch(#[from] ScratchError),
     #[error(transparent)]
+    Log(#[from] LogError),
+    #[error(transparent)]
     Announce(PawError),
 }
 
@@ -125,6 +138,7 @@ impl Diagnostic for HubError {
             Self::Rescue(error) => error.report(),
             Self::File(error) => error.report(),
             Self::Scratch(error) => error.report(),
+            Self::Log(error) => error.report(),
             Self::Announce(error) => error.report(),
         }
     }
@@ -211,8 +225,9 @@ impl Hub<'_> {
         };
         let started = self.record(&agent, request, &prepared).and_then(|cluster| {
             let started = announce().map_err(HubError::Announce);
-            let started =
-                started.and_then(|()| self.start(&host, request, (main.as_ref(), &prepared), &cluster));
+            let started = started.and_then(|()| {
+                self.start(&host, (request, &agent.agent_id), (main.as_ref(), &prepared), &cluster)
+            });
             if started.is_err() {
                 self.forget(&agent.branch)?;
                 before.map_or(Ok(()), |before| self.put_back(before))?;
@@ -317,7 +332,7 @@ impl Hub<'_> {
     fn start(
         &self,
         host: &RemoteHost,
-        request: &RemoteAgentRequest,
+        (request, agent_id): (&RemoteAgentRequest, &AgentId),
         (main, prepared): (Option<&BranchName>, &PreparedHost),
         cluster: &ClusterReceipt,
     ) -> Result<(), HubError> {
@@ -332,6 +347,16 @@ impl Hub<'_> {
             refs.push(format!("+{0}:{0}", moved::moved_ref(&request.branch)));
         }
         git.push_to((&host.target, &prepared.path), refs)?;
+        let read = match &request.read {
+            KnownRead::Nowhere => None,
+            KnownRead::Here => Some(relocate::load_read(self.session, agent_id)?),
+            KnownRead::Marks(marks) => Some(marks.clone()),
+        };
+        if let Some(read) = read {
+            let arriving = ArrivingAgent { host: host.name.clone(), read };
+            let input = serde_json::to_vec(&arriving).unwrap_or_default();
+            host.run(&["__host", "expect", agent_id.as_str()], input)?;
+        }
         let agent = format!("{}={}", request.branch, request.cli);
         let mut args = if prepared.has_session {
             // It may be paused or stopped.

@@ -2,8 +2,12 @@
 
 use std::path::Path;
 
-use paw_core::receipt::RemoteAgentReceipt;
+use paw_broker::SessionId;
+use paw_broker::log::{self, ReadMark};
+use paw_core::paths::PawDir;
+use paw_core::receipt::{ClusterReceipt, RemoteAgentReceipt};
 use paw_core::{AgentId, BranchName, HostName, PawError, SessionName};
+use paw_host::files;
 use paw_host::git::{KeptWork, Repo};
 use paw_host::ssh::SshError;
 use paw_session::Receipts;
@@ -21,11 +25,39 @@ use crate::snapshot::{self, FetchedSnapshot};
 pub struct TakenAgent {
     pub cli: String,
     pub task: Option<String>,
+    /// What it has read. Empty on a hub whose messages have no ids yet.
+    #[serde(default)]
+    pub read: Vec<ReadMark>,
+}
+
+/// What the hub tells a machine about an agent that comes there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArrivingAgent {
+    /// The name of the machine in the session.
+    pub host: HostName,
+    pub read: Vec<ReadMark>,
+}
+
+/// What an agent of this machine has read.
+pub(crate) fn load_read(session: &Session, agent: &AgentId) -> Result<Vec<ReadMark>, HubError> {
+    let Some(log) = log::find(&PawDir::of(&session.repo.common_dir).log())? else { return Ok(Vec::new()) };
+    let own = match &session.receipt.cluster {
+        Some(cluster) => cluster.host.clone(),
+        None => HostName::new(ClusterReceipt::HUB)?,
+    };
+    Ok(log.load_read_marks(&SessionId::new(&session.receipt.session_id()), agent, &own)?)
+}
+
+/// An agent comes to this machine: its inbox continues after the messages that it has read.
+pub fn expect(repo: &Repo, agent: &AgentId, arriving: &ArrivingAgent) -> Result<(), HubError> {
+    let dir = PawDir::of(&repo.common_dir);
+    files::create_private_dir(dir.path())?;
+    Ok(log::open(&dir.log())?.save_read_marks(agent, &arriving.host, &arriving.read)?)
 }
 
 /// Stops an agent of this machine and stores all of its work for a move. The worktree stays as it is.
 pub fn take(session: &Session, name: &str) -> Result<TakenAgent, HubError> {
-    let (agent, _) = session
+    let (agent, id) = session
         .receipt
         .find_named(name)
         .map_err(|error| HubError::Lifecycle(PawError::from(error).into()))?;
@@ -34,7 +66,7 @@ pub fn take(session: &Session, name: &str) -> Result<TakenAgent, HubError> {
     keep(&session.repo, path, branch)?;
     session.stop_agent(name)?;
     keep(&session.repo, path, branch)?;
-    Ok(TakenAgent { cli: agent.cli.clone(), task: agent.task.clone() })
+    Ok(TakenAgent { cli: agent.cli.clone(), task: agent.task.clone(), read: load_read(session, &id)? })
 }
 
 fn keep(repo: &Repo, worktree: &Path, branch: &BranchName) -> Result<(), HubError> {
@@ -99,8 +131,12 @@ fn use_snapshot(repo: &Repo, branch: &BranchName, commit: &str) -> Result<(), Hu
 }
 
 impl Hub<'_> {
-    /// An agent of another machine is about to run on the hub.
-    pub fn take_back(&self, agent: &RemoteAgentReceipt) -> Result<(), HubError> {
+    /// An agent of another machine is about to run on the hub. It has read these messages, unless its machine cannot be reached.
+    pub fn take_back(&self, agent: &RemoteAgentReceipt, read: Option<Vec<ReadMark>>) -> Result<(), HubError> {
+        if let Some(read) = read {
+            let arriving = ArrivingAgent { host: HostName::new(ClusterReceipt::HUB)?, read };
+            expect(&self.session.repo, &agent.agent_id, &arriving)?;
+        }
         self.change(|cluster| {
             cluster.version += 1;
             cluster.agents.retain(|other| other.branch != agent.branch);
@@ -173,7 +209,7 @@ pub fn moved_task(task: Option<&str>) -> String {
     };
     let begin = format!(
         "{CONTINUE} Its commits are on this branch and its uncommitted changes are in this worktree: look at 'git status', \
-         'git diff' and 'git log' first. 'git paw inbox' has the messages so far."
+         'git diff' and 'git log' first. 'git paw inbox' has the messages that were not read there."
     );
     task.map_or(begin.clone(), |task| format!("{begin}\n\n{task}"))
 }

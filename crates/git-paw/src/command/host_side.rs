@@ -5,12 +5,12 @@ use std::io::{self, Read as _};
 use clap::{Args, Subcommand};
 use paw_cluster::clone;
 use paw_cluster::link;
-use paw_cluster::relocate;
+use paw_cluster::relocate::{self, ArrivingAgent};
 use paw_cluster::remote::PrepareRequest;
 use paw_cluster::request::{ClusterAction, ClusterRequest};
 use paw_cluster::snapshot;
-use paw_core::PawError;
 use paw_core::paths::PawDir;
+use paw_core::{AgentId, PawError};
 use paw_host::files;
 use paw_session::lifecycle::purge::PurgeProgress;
 use paw_worktree::Worktrees;
@@ -35,6 +35,8 @@ enum HostSideAction {
     Link,
     /// Stop an agent and store its work for a move
     Take(HostTakeArgs),
+    /// Learn what an agent that comes here has read
+    Expect(HostExpectArgs),
     /// Remove the session of the clone
     Purge(HostPurgeArgs),
 }
@@ -50,6 +52,12 @@ struct HostPurgeArgs {
 /// Stop an agent and store its work for a move
 #[derive(Debug, Args)]
 struct HostTakeArgs {
+    agent: String,
+}
+
+/// Learn what an agent that comes here has read
+#[derive(Debug, Args)]
+struct HostExpectArgs {
     agent: String,
 }
 
@@ -73,6 +81,12 @@ pub(crate) fn run(args: &HostSideArgs, context: &Context) -> Result<(), PawError
             let _lock = context.lock_session(&context.require_repo()?)?;
             let taken = relocate::take(&context.require_session()?, &args.agent)?;
             context.output.say(&serde_json::to_string(&taken).unwrap_or_default())
+        }
+        HostSideAction::Expect(args) => {
+            let arriving: ArrivingAgent = serde_json::from_slice(&read_input()?).map_err(|error| {
+                PawError::ConfigError(format!("not a description of an agent that comes here: {error}"))
+            })?;
+            Ok(relocate::expect(&context.require_repo()?, &AgentId::new(&args.agent)?, &arriving)?)
         }
         HostSideAction::Purge(args) => purge(args.force, context),
     }

@@ -1,7 +1,8 @@
 //! `git paw move`
 
 use clap::Args;
-use paw_cluster::hub::{self, Hub, RemoteAgentRequest};
+use paw_broker::log::ReadMark;
+use paw_cluster::hub::{self, Hub, KnownRead, RemoteAgentRequest};
 use paw_cluster::relocate::{self, MovedWork};
 use paw_core::receipt::{ClusterReceipt, RemoteAgentReceipt};
 use paw_core::{AgentId, BranchName, ErrorCode, ErrorReport, HostName, PawError};
@@ -71,7 +72,7 @@ fn from_here(session: &Session, args: &MoveArgs, to: &HostName, context: &Contex
     let taken = relocate::take(session, id.as_str())?;
     drop(lock);
     let (cli, task) = (taken.cli, relocate::moved_task(taken.task.as_deref()));
-    if let Err(error) = context.start_moved(to, (&branch, &cli), task, args.trust) {
+    if let Err(error) = context.start_moved(to, (&branch, &cli), (task, KnownRead::Here), args.trust) {
         return Err(resumed(error, run_here(session, &["start"], Vec::new()), &id));
     }
     let _lock = context.lock_session(&session.repo)?;
@@ -108,9 +109,16 @@ fn from_host(
         }
     };
     let task = relocate::moved_task(task);
+    let read = match &work {
+        MovedWork::Live(taken) => Some(taken.read.clone()),
+        MovedWork::Last { .. } => None,
+    };
     let started = match to {
-        Some(to) => context.start_moved(to, (branch, &agent.cli), task, trust),
-        None => start_here(session, agent, task, context),
+        Some(to) => {
+            let read = read.map_or(KnownRead::Nowhere, KnownRead::Marks);
+            context.start_moved(to, (branch, &agent.cli), (task, read), trust)
+        }
+        None => start_here(session, agent, (task, read), context),
     };
     if let Err(error) = started {
         let again = match &work {
@@ -160,11 +168,11 @@ fn warn_of_age(agent: &RemoteAgentReceipt, reason: &str, since: Option<jiff::Tim
 fn start_here(
     session: &Session,
     agent: &RemoteAgentReceipt,
-    task: String,
+    (task, read): (String, Option<Vec<ReadMark>>),
     context: &Context,
 ) -> Result<(), PawError> {
     let hub = Hub { session, dirs: &context.dirs };
-    hub.take_back(agent)?;
+    hub.take_back(agent, read)?;
     context.announce_receipt();
     let named = format!("{}={}", agent.branch, agent.cli);
     let args = ["add", &named, "--no-rebase", "--prompt-file", "-"];
@@ -207,7 +215,7 @@ impl Context {
         &self,
         to: &HostName,
         (branch, cli): (&BranchName, &str),
-        task: String,
+        (task, read): (String, KnownRead),
         trust: bool,
     ) -> Result<(), PawError> {
         let session = self.require_session()?;
@@ -218,6 +226,7 @@ impl Context {
             cli: cli.to_owned(),
             task: Some(task),
             is_moved: true,
+            read,
             trust,
         };
         self.output.progress(&format!("starting {branch} on {to}"));

@@ -188,6 +188,55 @@ impl Machine {
     }
 }
 
+/// Another machine in the same sandbox, with the same programs and a home directory of its own.
+pub(crate) struct SecondMachine {
+    home: PathBuf,
+    tmux_dir: PathBuf,
+    tmux: PathBuf,
+    server: Child,
+}
+
+impl SecondMachine {
+    pub(crate) fn start(first: &Machine) -> Self {
+        let root = first.sandbox.root();
+        let (home, tmux_dir) = (root.join("gpu"), root.join("tmux-gpu"));
+        fs::create_dir_all(&home).unwrap();
+        fs::create_dir_all(&tmux_dir).unwrap();
+        fs::copy(first.there().join(".profile"), home.join(".profile")).unwrap();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let replaced = |text: String| {
+            text.replace(&format!("Port {}", first.port), &format!("Port {port}"))
+                .replace(&format!("HOME={}", first.there().display()), &format!("HOME={}", home.display()))
+                .replace(&first.tmux_there().display().to_string(), &tmux_dir.display().to_string())
+        };
+        let config = first.key("sshd_config_gpu");
+        fs::write(&config, replaced(fs::read_to_string(first.key("sshd_config")).unwrap())).unwrap();
+        let client = fs::read_to_string(first.key("ssh_config")).unwrap();
+        let second = replaced(client.clone()).replace("Host big", "Host gpu");
+        fs::write(first.key("ssh_config"), format!("{client}{second}")).unwrap();
+        let key = fs::read_to_string(first.key("server.pub")).unwrap();
+        let known = fs::read_to_string(first.key("known")).unwrap();
+        fs::write(first.key("known"), format!("{known}[127.0.0.1]:{port} {key}")).unwrap();
+        let server =
+            Command::new(SSHD).args(["-D", "-e", "-f"]).arg(&config).stderr(Stdio::null()).spawn().unwrap();
+        wait_until("the second server listens", || TcpStream::connect(("127.0.0.1", port)).ok());
+        Self { home, tmux_dir, tmux: root.join("tools/tmux"), server }
+    }
+
+    /// The home directory there.
+    pub(crate) fn home(&self) -> &Path {
+        &self.home
+    }
+}
+
+impl Drop for SecondMachine {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+        let _ = Command::new(&self.tmux).env("TMUX_TMPDIR", &self.tmux_dir).arg("kill-server").output();
+    }
+}
+
 impl Drop for Machine {
     fn drop(&mut self) {
         self.stop();

@@ -40,7 +40,7 @@ impl BrokerClient {
         since: u64,
         wait: Duration,
     ) -> Result<Inbox, ClientError> {
-        let (log, session, _) = self.open_log()?;
+        let (log, session, caller) = self.open_log()?;
         let watch = Stopwatch::start();
         loop {
             let page = log.inbox(&session, agent, since, PageLimit::DEFAULT)?;
@@ -50,6 +50,9 @@ impl BrokerClient {
                 continue;
             }
             let last_seq = page.last().map_or(since, |entry| entry.seq.max(since));
+            if !page.is_empty() && caller == Caller::Known(agent.clone()) {
+                log.note_read(&session, agent, last_seq)?;
+            }
             let one = PageLimit { messages: 1, bytes: 0 };
             let more = !page.is_empty() && !log.inbox(&session, agent, last_seq, one)?.is_empty();
             let messages = page.iter().filter_map(|entry| entry.parse(&session)).collect();

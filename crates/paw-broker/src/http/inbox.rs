@@ -12,6 +12,7 @@ use tokio::time::{Instant, timeout_at};
 use super::response::{ApiError, Response, json_text};
 use super::{ServerContext, access, ended};
 use crate::cache::CachedMessage;
+use crate::identity::Caller;
 use crate::log::PageLimit;
 
 /// The longest wait of a long poll.
@@ -67,6 +68,9 @@ pub(super) async fn messages(app: &ServerContext, head: &Parts, agent: &str) -> 
     }
     let page = poll(app, &agent, &query).await?;
     let last = page.last().map_or(query.since, |kept| kept.entry.seq.max(query.since));
+    if !page.is_empty() && caller == Caller::Known(agent.clone()) {
+        app.bus.note_read(&agent, last);
+    }
     let more = !page.is_empty() && !app.bus.is_empty_after(&agent, last);
     let (name, content) =
         if query.entries { ("entries", entries(app, &page)) } else { ("messages", bodies(&page)) };
@@ -84,7 +88,8 @@ async fn poll(
     agent: &AgentId,
     query: &Query,
 ) -> Result<Vec<Arc<CachedMessage>>, ApiError> {
-    let page = app.bus.inbox(agent, query.since, query.page()).await?;
+    let is_moved = app.tokens.has_moved(agent);
+    let page = app.bus.inbox(agent, query.since, query.page(), is_moved).await?;
     if !page.is_empty() || query.wait.is_zero() {
         return Ok(page);
     }
@@ -93,7 +98,7 @@ async fn poll(
     loop {
         // Messages stored after this line wake the wait below.
         news.borrow_and_update();
-        let page = app.bus.inbox(agent, query.since, query.page()).await?;
+        let page = app.bus.inbox(agent, query.since, query.page(), is_moved).await?;
         if !page.is_empty() {
             return Ok(page);
         }

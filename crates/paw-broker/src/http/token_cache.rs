@@ -80,6 +80,11 @@ impl TokenCache {
         self.loaded.read().unwrap_or_else(PoisonError::into_inner).keys.owner(token).cloned()
     }
 
+    /// Whether an agent has read messages on another host.
+    pub(super) fn has_moved(&self, agent: &AgentId) -> bool {
+        self.loaded.read().unwrap_or_else(PoisonError::into_inner).keys.has_moved(agent)
+    }
+
     fn age(&self) -> Duration {
         self.loaded.read().unwrap_or_else(PoisonError::into_inner).age.elapsed()
     }

@@ -73,6 +73,7 @@ impl Keyring {
 
     /// Loads the tokens of a session's agents and of the operator.
     pub fn load(&self, session: &SessionId) -> Result<SessionTokens, IdentityError> {
-        Ok(SessionTokens::new(self.log.load_tokens(session)?))
+        let tokens = SessionTokens::new(self.log.load_tokens(session)?);
+        Ok(tokens.with_moved(self.log.load_moved_agents()?))
     }
 }

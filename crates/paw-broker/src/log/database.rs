@@ -10,7 +10,8 @@ use super::LogError;
 
 /// `purged` holds the newest sequence number that a purge deleted, so that it is not reused. `sent` holds the ids of recent
 /// messages that have one; an index on all messages would cost two thirds of the publish rate.
-/// A message with an `origin` came from another host. `purged_stream` holds the streams of purged sessions.
+/// A message with an `origin` came from another host. `purged_stream` holds the streams of purged sessions. `last_read` is
+/// what an agent was shown here, `read_mark` what it had read before it came from another host.
 pub(super) const MIGRATIONS: &[&str] = &[
     "
     CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER NOT NULL);
@@ -49,6 +50,14 @@ pub(super) const MIGRATIONS: &[&str] = &[
         roster TEXT
     );
     CREATE TABLE purged_stream (id TEXT PRIMARY KEY) WITHOUT ROWID;
+",
+    "
+    CREATE TABLE last_read (
+        session INTEGER NOT NULL, agent TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (session, agent)
+    ) WITHOUT ROWID;
+    CREATE TABLE read_mark (
+        agent TEXT NOT NULL, host TEXT NOT NULL, epoch TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (agent, host)
+    ) WITHOUT ROWID;
 ",
 ];
 

@@ -5,15 +5,15 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
-use paw_core::AgentId;
 use paw_core::config::Synchronous;
+use paw_core::{AgentId, HostName};
 use paw_host::sqlite::Durability;
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
 
 use super::database::Database;
 use super::{
-    Appended, LogEntry, LogError, MessageDraft, MessageLog, NewestSeq, PageLimit, ReplicaState, SessionId,
-    StreamId, StreamProgress, replica_tables, sent, tokens,
+    Appended, LogEntry, LogError, MessageDraft, MessageLog, NewestSeq, PageLimit, ReadMark, ReplicaState,
+    SessionId, StreamId, StreamProgress, read_marks, replica_tables, sent, tokens,
 };
 use crate::identity::TokenHash;
 use crate::route::Audience;
@@ -147,20 +147,48 @@ impl MessageLog for SqliteLog {
         limit: PageLimit,
     ) -> Result<Vec<LogEntry>, LogError> {
         let Some(SessionRow { number, .. }) = self.find_session(session)? else { return Ok(Vec::new()) };
-        // Two ordered index scans, merged: no sort, whatever the length of the log.
-        let query = format!(
-            "SELECT {COLUMNS} FROM (
-                 SELECT {COLUMNS} FROM message WHERE session = ?1 AND audience = ?2 AND seq > ?3
-                 UNION ALL
-                 SELECT {COLUMNS} FROM message WHERE session = ?1 AND audience = '*' AND seq > ?3 AND sender <> ?2
-             ) ORDER BY seq LIMIT ?4"
-        );
         self.database.read(|connection| {
+            let unread = if read_marks::has_any(connection, agent)? { read_marks::IS_UNREAD } else { "true" };
+            // Two ordered index scans, merged: no sort, whatever the length of the log.
+            let query = format!(
+                "SELECT {COLUMNS} FROM (
+                     SELECT {COLUMNS}, origin_seq FROM message WHERE session = ?1 AND audience = ?2 AND seq > ?3
+                     UNION ALL
+                     SELECT {COLUMNS}, origin_seq FROM message
+                     WHERE session = ?1 AND audience = '*' AND seq > ?3 AND sender <> ?2
+                 ) AS message WHERE {unread} ORDER BY seq LIMIT ?4"
+            );
             let mut statement = connection.prepare_cached(&query)?;
             let rows =
                 statement.query_map(params![number, agent.as_str(), signed(since), count(limit)], entry)?;
             page(rows, limit)
         })
+    }
+
+    fn note_read(&self, session: &SessionId, agent: &AgentId, seq: u64) -> Result<(), LogError> {
+        let Some(SessionRow { number, .. }) = self.find_session(session)? else { return Ok(()) };
+        Ok(read_marks::note(&self.database.writer(), number, agent, seq)?)
+    }
+
+    fn load_read_marks(
+        &self,
+        session: &SessionId,
+        agent: &AgentId,
+        own: &HostName,
+    ) -> Result<Vec<ReadMark>, LogError> {
+        let Some(SessionRow { number, .. }) = self.find_session(session)? else { return Ok(Vec::new()) };
+        self.database.read(|connection| read_marks::load(connection, number, agent, own))
+    }
+
+    fn save_read_marks(&self, agent: &AgentId, own: &HostName, marks: &[ReadMark]) -> Result<(), LogError> {
+        let mut connection = self.database.writer();
+        let transaction = Transaction::new(&mut connection, TransactionBehavior::Immediate)?;
+        read_marks::save(&transaction, agent, own, marks)?;
+        Ok(transaction.commit()?)
+    }
+
+    fn load_moved_agents(&self) -> Result<Vec<AgentId>, LogError> {
+        self.database.read(read_marks::agents)
     }
 
     fn history(&self, session: &SessionId, since: u64, limit: PageLimit) -> Result<Vec<LogEntry>, LogError> {
@@ -229,7 +257,9 @@ impl MessageLog for SqliteLog {
     }
 
     fn delete_token(&self, session: &SessionId, agent: &AgentId) -> Result<(), LogError> {
-        Ok(tokens::delete(&self.database.writer(), session, agent)?)
+        let connection = self.database.writer();
+        tokens::delete(&connection, session, agent)?;
+        Ok(read_marks::delete(&connection, agent)?)
     }
 
     fn load_tokens(&self, session: &SessionId) -> Result<Vec<(AgentId, TokenHash)>, LogError> {
@@ -318,6 +348,7 @@ impl MessageLog for SqliteLog {
             transaction.execute(delete, [number, first_seq])?;
             transaction.execute("DELETE FROM snapshot WHERE session = ?1", [number])?;
             replica_tables::purge(&transaction, number)?;
+            transaction.execute("DELETE FROM last_read WHERE session = ?1", [number])?;
             transaction.execute("DELETE FROM session WHERE id = ?1", [number])?;
         }
         transaction.execute("DELETE FROM token WHERE session = ?1", [session.as_str()])?;

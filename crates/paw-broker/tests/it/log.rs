@@ -136,7 +136,7 @@ fn cache_and_log_return_the_same_inbox() {
     let limit = PageLimit { messages: 50, bytes: 1 << 20 };
     for agent in ["a", "b", "supervisor", "nobody"].map(id) {
         for since in [0, 1, 500, 2000, bus.head() - 60, bus.head() - 1, bus.head()] {
-            let page = runtime.block_on(bus.inbox(&agent, since, limit)).unwrap();
+            let page = runtime.block_on(bus.inbox(&agent, since, limit, false)).unwrap();
             let page: Vec<_> = page.iter().map(|kept| kept.entry.clone()).collect();
             assert_eq!(page, log.inbox(&session, &agent, since, limit).unwrap(), "{agent} {since}");
         }

@@ -14,6 +14,7 @@ use paw_core::paths::PawDir;
 use paw_host::clock;
 use paw_host::files::Lock;
 use paw_testkit::wait_until;
+use proptest::prelude::*;
 
 use crate::server::id;
 
@@ -161,4 +162,119 @@ fn automatic_replies_and_question_tracking_do_not_run_again_on_replicated_messag
     let again = bus.publish_blocking(question("a"), clock::now()).unwrap();
     assert_eq!(again, own + 5, "the question was answered from the other host");
     bus.close();
+}
+
+/// Three hosts with the same messages, each in an order of its own.
+struct MovingAgent {
+    logs: Vec<(HostName, Arc<dyn MessageLog>, LogEpoch)>,
+    stream: StreamId,
+    /// How much of each host's messages each host has.
+    arrived: [[u64; 3]; 3],
+    shown: Vec<String>,
+    _dir: tempfile::TempDir,
+}
+
+impl MovingAgent {
+    fn new() -> Self {
+        let (dir, stream) = (tempfile::tempdir().unwrap(), StreamId::random());
+        let open = |name: &&str| {
+            let log = log::open(&dir.path().join(name)).unwrap();
+            let epoch = log.join_stream(&session(), &stream).unwrap().epochs.pop().unwrap().1;
+            (HostName::new(*name).unwrap(), log, epoch)
+        };
+        let logs = ["hub", "big", "gpu"].iter().map(open).collect();
+        Self { logs, stream, arrived: [[0; 3]; 3], shown: Vec::new(), _dir: dir }
+    }
+
+    /// The next message of a host, in its own log.
+    fn publish(&mut self, host: usize) {
+        let number = self.arrived[host][host] + 1;
+        let message = ArtifactMessage::new(id(&format!("of-{host}")), format!("{host}:{number}")).into();
+        self.logs[host].1.append(&session(), &[MessageDraft::new(message, clock::now())]).unwrap();
+        self.arrived[host][host] = number;
+    }
+
+    /// The next message of a host arrives in the log of another one.
+    fn replicate(&mut self, from: usize, to: usize) {
+        if from == to || self.arrived[to][from] >= self.arrived[from][from] {
+            return;
+        }
+        let (host, log, epoch) = &self.logs[from];
+        let own: Vec<_> = log.history(&session(), 0, PageLimit::DEFAULT).unwrap();
+        let own: Vec<_> = own.into_iter().filter(|entry| !entry.is_replicated).collect();
+        let next = &own[usize::try_from(self.arrived[to][from]).unwrap()];
+        let message = next.parse(&session()).unwrap().message;
+        let origin = Origin { host: host.clone(), epoch: epoch.clone() };
+        let read = progress(&origin, [(next.seq, message)]);
+        self.logs[to].1.append_replicated(&session(), &self.stream, &read).unwrap();
+        self.arrived[to][from] += 1;
+    }
+
+    /// The agent reads some of its messages.
+    fn read(&mut self, host: usize, messages: usize) {
+        let log = &self.logs[host].1;
+        let page =
+            log.inbox(&session(), &id("mover"), 0, PageLimit { messages: 100, bytes: 1 << 20 }).unwrap();
+        let known = self.shown.len();
+        let text = |entry: &log::LogEntry| match entry.parse(&session()).unwrap().message {
+            Message::Artifact(artifact) => artifact.status,
+            other => panic!("{other}"),
+        };
+        // Reading does not remove messages on the same host, so it passes on what it knows.
+        let new: Vec<_> = page
+            .iter()
+            .map(|entry| (entry.seq, text(entry)))
+            .filter(|(_, text)| !self.shown.contains(text))
+            .take(messages)
+            .collect();
+        if let Some((seq, _)) = new.last() {
+            log.note_read(&session(), &id("mover"), *seq).unwrap();
+        }
+        self.shown.extend(new.into_iter().map(|(_, text)| text));
+        assert!(self.shown.len() <= known + messages);
+    }
+
+    fn move_to(&mut self, from: usize, to: usize) {
+        let (own, log, _) = &self.logs[from];
+        let marks = log.load_read_marks(&session(), &id("mover"), own).unwrap();
+        log.delete_token(&session(), &id("mover")).unwrap();
+        let (own, log, _) = &self.logs[to];
+        log.save_read_marks(&id("mover"), own, &marks).unwrap();
+        let page = log.inbox(&session(), &id("mover"), 0, PageLimit::DEFAULT).unwrap();
+        for entry in page {
+            let Message::Artifact(artifact) = entry.parse(&session()).unwrap().message else { panic!() };
+            assert!(!self.shown.contains(&artifact.status), "{} is shown twice", artifact.status);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn a_moved_agent_reads_every_message_once(
+        steps in proptest::collection::vec((0..4_u8, 0..3_usize, 0..3_usize), 1..60)
+    ) {
+        let (mut world, mut at) = (MovingAgent::new(), 0);
+        for (step, first, second) in steps {
+            match step {
+                0 => world.publish(first),
+                1 => world.replicate(first, second),
+                2 => world.read(at, second + 1),
+                _ if first != at => {
+                    world.move_to(at, first);
+                    at = first;
+                }
+                _ => {}
+            }
+        }
+        for from in 0..3 {
+            for _ in 0..60 {
+                world.replicate(from, at);
+            }
+        }
+        world.read(at, 1000);
+        let published: u64 = (0..3).map(|host| world.arrived[host][host]).sum();
+        prop_assert_eq!(world.shown.len() as u64, published);
+    }
 }

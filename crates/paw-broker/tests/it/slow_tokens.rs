@@ -10,11 +10,11 @@ use paw_broker::Bus;
 use paw_broker::http::{ServerAddress, ServerContext, ServerLimits, TokenCache, WaitingRequests, serve};
 use paw_broker::identity::{Keyring, Token, TokenHash};
 use paw_broker::log::{
-    self, Appended, LogEntry, LogError, MessageDraft, MessageLog, NewestSeq, PageLimit, ReplicaState,
-    SessionId, StreamId, StreamProgress,
+    self, Appended, LogEntry, LogError, MessageDraft, MessageLog, NewestSeq, PageLimit, ReadMark,
+    ReplicaState, SessionId, StreamId, StreamProgress,
 };
-use paw_core::AgentId;
 use paw_core::config::BrokerAuth;
+use paw_core::{AgentId, HostName};
 use paw_host::clock::Stopwatch;
 use paw_testkit::wait_until;
 use serde_json::json;
@@ -56,6 +56,18 @@ impl MessageLog for SlowTokens {
     }
     fn inbox(&self, _: &SessionId, _: &AgentId, _: u64, _: PageLimit) -> Result<Vec<LogEntry>, LogError> {
         Err(LogError::Closed)
+    }
+    fn note_read(&self, _: &SessionId, _: &AgentId, _: u64) -> Result<(), LogError> {
+        Err(LogError::Closed)
+    }
+    fn load_read_marks(&self, _: &SessionId, _: &AgentId, _: &HostName) -> Result<Vec<ReadMark>, LogError> {
+        Err(LogError::Closed)
+    }
+    fn save_read_marks(&self, _: &AgentId, _: &HostName, _: &[ReadMark]) -> Result<(), LogError> {
+        Err(LogError::Closed)
+    }
+    fn load_moved_agents(&self) -> Result<Vec<AgentId>, LogError> {
+        Ok(Vec::new())
     }
     fn history(&self, _: &SessionId, _: u64, _: PageLimit) -> Result<Vec<LogEntry>, LogError> {
         Err(LogError::Closed)

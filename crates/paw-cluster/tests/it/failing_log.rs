@@ -7,10 +7,10 @@ use jiff::Timestamp;
 use paw_broker::SessionId;
 use paw_broker::identity::TokenHash;
 use paw_broker::log::{
-    self, Appended, LogEntry, LogError, MessageDraft, MessageLog, NewestSeq, PageLimit, ReplicaState,
-    StreamId, StreamProgress,
+    self, Appended, LogEntry, LogError, MessageDraft, MessageLog, NewestSeq, PageLimit, ReadMark,
+    ReplicaState, StreamId, StreamProgress,
 };
-use paw_core::AgentId;
+use paw_core::{AgentId, HostName};
 use paw_testkit::wait_until;
 
 use crate::nats_server::NatsServer;
@@ -65,6 +65,23 @@ impl MessageLog for FullLog {
         limit: PageLimit,
     ) -> Result<Vec<LogEntry>, LogError> {
         self.log.inbox(session, agent, since, limit)
+    }
+    fn note_read(&self, session: &SessionId, agent: &AgentId, seq: u64) -> Result<(), LogError> {
+        self.log.note_read(session, agent, seq)
+    }
+    fn load_read_marks(
+        &self,
+        session: &SessionId,
+        agent: &AgentId,
+        own: &HostName,
+    ) -> Result<Vec<ReadMark>, LogError> {
+        self.log.load_read_marks(session, agent, own)
+    }
+    fn save_read_marks(&self, agent: &AgentId, own: &HostName, marks: &[ReadMark]) -> Result<(), LogError> {
+        self.log.save_read_marks(agent, own, marks)
+    }
+    fn load_moved_agents(&self) -> Result<Vec<AgentId>, LogError> {
+        self.log.load_moved_agents()
     }
     fn history(&self, session: &SessionId, since: u64, limit: PageLimit) -> Result<Vec<LogEntry>, LogError> {
         self.log.history(session, since, limit)
