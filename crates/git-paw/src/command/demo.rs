@@ -4,6 +4,7 @@
 
 pub(crate) mod agent;
 mod chapters;
+mod facts;
 mod hosts;
 mod machines;
 mod message_log;

@@ -1,32 +1,18 @@
 //! The chapters of the demo. Each runs git paw commands, checks the result and prints it. A failed check ends the demo.
 
-use std::time::Duration;
-
 use paw_broker::StoredMessage;
 use paw_core::paths::ReportDir;
 use paw_core::text::short_commit;
 use paw_core::{AgentId, PawError};
-use paw_host::clock::Stopwatch;
 use paw_host::files::{self, Access};
 use serde_json::Value;
 
 use super::agent::{DANGEROUS, DemoTask, HARMLESS, USEFUL};
+use super::facts::{self, CheckedFacts, not_seen, wait_until};
 use super::message_log;
 use super::scratch_repo::{self, CLI, ScratchRepo};
 use crate::context::Context;
 use crate::output::Style;
-
-/// Longer than any step takes, on any machine.
-const TIMEOUT: Duration = Duration::from_mins(2);
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
-
-/// The facts checked so far.
-pub(super) type CheckedFacts = Vec<&'static str>;
-
-/// The error of a failed check.
-fn not_seen(fact: &str, found: impl std::fmt::Display) -> PawError {
-    PawError::SessionError(format!("not seen: {fact} ({found})"))
-}
 
 /// The chapters with agents and supervisor.
 pub(super) fn session(
@@ -55,12 +41,8 @@ pub(super) fn afterwards(
 }
 
 pub(super) fn sum_up(seen: &CheckedFacts, context: &Context) -> Result<(), PawError> {
+    facts::list(seen, context)?;
     let say = |line: &str| context.output.say(line);
-    say("")?;
-    say(&format!("you have seen ({} checked facts):", seen.len()))?;
-    for fact in seen {
-        say(&format!("  {} {fact}", context.output.paint(Style::Success, "✓")))?;
-    }
     say("try next, in your own repository:")?;
     for (command, what) in [
         ("git paw init", "configure the AI CLI, the test command and messages"),
@@ -357,16 +339,4 @@ fn wait_for(
         Ok(holds(&messages))
     })?;
     Ok(messages)
-}
-
-/// Polls until a fact is seen.
-fn wait_until(fact: &str, mut is_seen: impl FnMut() -> Result<bool, PawError>) -> Result<(), PawError> {
-    let watch = Stopwatch::start();
-    while !is_seen()? {
-        if watch.remaining(TIMEOUT).is_zero() {
-            return Err(not_seen(fact, format!("waited {} s", TIMEOUT.as_secs())));
-        }
-        std::thread::sleep(POLL_INTERVAL);
-    }
-    Ok(())
 }

@@ -1,23 +1,20 @@
 //! `git paw demo --hosts`: one session on three machines, with scripted agents.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use paw_cluster::server;
 use paw_core::PawError;
 use paw_core::paths::{CheckoutDir, ConfigDir};
-use paw_host::clock::Stopwatch;
 use paw_host::files::{self, Access};
 use paw_host::git::Git;
 use paw_host::process::{Command, own_program, shell_quote};
 use serde_json::Value;
 
+use super::facts::{self, CheckedFacts, not_seen, wait_until};
 use super::machines::{HOSTS, HUB, Machines, Separation};
+use super::scratch_repo;
 use crate::context::Context;
-use crate::output::Style;
 
-const TIMEOUT: Duration = Duration::from_mins(2);
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
 const CLI: &str = "worker";
 const QUESTION: &str = "may I use the large model?";
 
@@ -57,30 +54,10 @@ pub(super) fn run(dir: &Path, context: &Context) -> Result<(), PawError> {
     if shown.is_err() {
         let _ = demo.paw(&["purge", "--force"]).capture();
     }
-    let seen = shown?;
-    context.output.say("")?;
-    context.output.say(&format!("you have seen ({} checked facts):", seen.len()))?;
-    for fact in seen {
-        context.output.say(&format!("  {} {fact}", context.output.paint(Style::Success, "✓")))?;
-    }
+    facts::list(&shown?, context)?;
     context
         .output
         .say("try next: git paw host add NAME USER@HOST, then git paw start --branches feat/a,feat/b@NAME")
-}
-
-fn not_seen(fact: &str, found: impl std::fmt::Display) -> PawError {
-    PawError::SessionError(format!("not seen: {fact} ({found})"))
-}
-
-fn wait_until(fact: &str, mut is_seen: impl FnMut() -> Result<bool, PawError>) -> Result<(), PawError> {
-    let watch = Stopwatch::start();
-    while !is_seen()? {
-        if watch.remaining(TIMEOUT).is_zero() {
-            return Err(not_seen(fact, format!("waited {} s", TIMEOUT.as_secs())));
-        }
-        std::thread::sleep(POLL_INTERVAL);
-    }
-    Ok(())
 }
 
 impl HostsDemo<'_> {
@@ -101,14 +78,7 @@ impl HostsDemo<'_> {
         };
         self.say(&format!("three machines on this computer, on {separation}: {HUB}, {}", HOSTS.join(", ")))?;
         files::write_atomic(&self.root().join("README.md"), b"A program that greets\n", Access::Usual)?;
-        let git = Git::at(self.root());
-        git.require_minimum()?;
-        git.run(["init", "--quiet", "--initial-branch=main"])?;
-        for (key, value) in [("user.name", "git paw demo"), ("user.email", "demo@git-paw.invalid")] {
-            git.run(["config", key, value])?;
-        }
-        git.run(["add", "--all"])?;
-        git.run(["commit", "--quiet", "--message=A program that greets"])?;
+        scratch_repo::commit_all(&Git::at(self.root()))?;
         // A JSON string is also a TOML string.
         let quoted = |path: &Path| Value::from(path.to_string_lossy()).to_string();
         let socket = self.dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -186,7 +156,7 @@ impl HostsDemo<'_> {
         Ok(files::write_atomic(&self.machines.home(name).join(step), b"", Access::Usual)?)
     }
 
-    fn show(&self) -> Result<Vec<&'static str>, PawError> {
+    fn show(&self) -> Result<CheckedFacts, PawError> {
         let chapters =
             [Self::start, Self::message, Self::conflict, Self::partition, Self::merge, Self::purge];
         chapters.into_iter().map(|chapter| chapter(self)).collect()

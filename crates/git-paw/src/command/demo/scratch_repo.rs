@@ -58,6 +58,18 @@ pub(super) struct ScratchRepo {
     socket: String,
 }
 
+/// Makes a repository of a directory, with one commit of everything in it.
+pub(super) fn commit_all(git: &Git) -> Result<(), PawError> {
+    git.require_minimum()?;
+    git.run(["init", "--quiet", "--initial-branch=main"])?;
+    for (key, value) in [("user.name", "git paw demo"), ("user.email", "demo@git-paw.invalid")] {
+        git.run(["config", key, value])?;
+    }
+    git.run(["add", "--all"])?;
+    git.run(["commit", "--quiet", "--message=A program that greets"])?;
+    Ok(())
+}
+
 impl ScratchRepo {
     /// Creates a repository with a commit, and a configuration with one CLI and one gate. `watched` slows the agents down.
     pub(super) fn prepare(dir: &Path, watched: bool) -> Result<Self, PawError> {
@@ -67,14 +79,7 @@ impl ScratchRepo {
         files::write_atomic(&scratch.root().join("README.md"), README.as_bytes(), Access::Usual)?;
         files::write_atomic(&TaskmasterDir::of(&scratch.root()).tasks(), TASKS.as_bytes(), Access::Usual)?;
         files::write_atomic(&scratch.root().join("check.sh"), CHECK.as_bytes(), Access::Executable)?;
-        let git = scratch.git();
-        git.require_minimum()?;
-        git.run(["init", "--quiet", "--initial-branch=main"])?;
-        for (key, value) in [("user.name", "git paw demo"), ("user.email", "demo@git-paw.invalid")] {
-            git.run(["config", key, value])?;
-        }
-        git.run(["add", "--all"])?;
-        git.run(["commit", "--quiet", "--message=A program that greets"])?;
+        commit_all(&scratch.git())?;
         let pace = if watched { 400 } else { 0 };
         let agent = dir.join(CLI);
         let script = format!(
