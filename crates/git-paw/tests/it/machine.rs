@@ -170,6 +170,23 @@ impl Machine {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
+    /// The machine loses a program that is also installed on this system: its other programs get a directory of their own.
+    pub(crate) fn remove_program(&mut self, name: &str) {
+        let others = self.sandbox.root().join("there-others");
+        fs::create_dir_all(&others).unwrap();
+        for entry in fs::read_dir("/usr/bin").unwrap().map(Result::unwrap) {
+            if entry.file_name() != *name {
+                std::os::unix::fs::symlink(entry.path(), others.join(entry.file_name())).unwrap();
+            }
+        }
+        fs::remove_file(self.bin().join(name)).unwrap();
+        let config = fs::read_to_string(self.key("sshd_config")).unwrap();
+        fs::write(self.key("sshd_config"), config.replace("/usr/bin:/bin", &others.display().to_string()))
+            .unwrap();
+        self.stop();
+        self.run();
+    }
+
     /// Asks the tmux server of the machine.
     pub(crate) fn tmux(&self, args: &[&str]) -> RunOutput {
         let tmux = self.sandbox.root().join("tools/tmux");

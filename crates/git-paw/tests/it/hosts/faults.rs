@@ -49,7 +49,7 @@ fn a_running_session_says_that_a_host_key_has_changed_or_a_user_is_refused() {
 }
 
 #[test]
-fn an_agent_cannot_start_on_a_machine_without_tmux_or_space_or_with_another_version() {
+fn an_agent_cannot_start_on_a_machine_with_an_old_tmux_or_another_version_or_without_space() {
     let Some(world) = TwoMachines::new() else { return };
     let machine = &world.machine;
     world.start_alone();
@@ -184,6 +184,20 @@ fn a_disk_that_fills_up_on_another_machine_is_named_and_nothing_is_lost_once_the
     let status = world.machine.sandbox.run(&world.repo.root, "ssh", ["big", &command]);
     assert_eq!(document(&status)["status"], "active", "{status}");
     world.run(&["purge", "--force"]);
+}
+
+#[test]
+fn an_agent_cannot_start_on_a_machine_that_has_no_tmux_and_doctor_says_so() {
+    let Some(mut world) = TwoMachines::new() else { return };
+    world.start_alone();
+    world.machine.remove_program("tmux");
+    let doctor = world.machine.host(&["doctor", "big"]);
+    assert!(doctor.code == 1 && doctor.stdout.contains("tmux is not installed"), "{doctor}");
+    let added = world.paw(&["add", "feat/b@big"]);
+    assert!(added.code == 1 && added.stderr.contains("on big: tmux"), "{added}");
+    assert_eq!(world.agent("feat/b"), Value::Null, "it is not part of the session");
+    assert_eq!(git(&world.repo.root, ["branch", "--list", "feat/b"]), "", "its branch is removed");
+    assert_eq!(world.agent("feat/a")["host"], Value::Null, "the session keeps running");
 }
 
 #[test]
