@@ -150,14 +150,18 @@ async function enter(code) {
   connect();
 }
 
+const isCode = (fragment) => fragment !== "" && !fragment.startsWith("/");
+
 // A code in the address is used once and does not stay there.
 async function start() {
   const fragment = location.hash.slice(1);
-  const isCode = fragment && !fragment.startsWith("/");
-  if (isCode) history.replaceState(null, "", location.pathname);
+  const hasCode = isCode(fragment);
+  // Another link in the same tab only changes the fragment.
+  addEventListener("hashchange", () => isCode(location.hash.slice(1)) && location.reload());
+  if (hasCode) history.replaceState(null, "", location.pathname);
   render(html`<${Page} />`, document.getElementById("app"));
   watchForSleep();
-  if (isCode) {
+  if (hasCode) {
     forgetLogin();
     state.phase = "connecting";
     changed();

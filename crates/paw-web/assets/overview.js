@@ -73,10 +73,12 @@ function AgentRow({ agent }) {
   const files = agent.reported?.modified_files?.length ?? 0;
   const conflicts = state.conflicts.filter((conflict) => conflict.agents.includes(agent.agent_id)).length;
   const usage = usageWords(agent.usage);
+  const asks = state.questions.some((open) => open.asker === agent.agent_id && isQuestion(open));
   return html`<li class="agent">
     <a class="who branch" href=${agentLink(agent.agent_id)}>${agent.branch ?? agent.agent_id}${agent.cli ? html`<span class="chip">${agent.cli}</span>` : null}<${HostChip} agent=${agent} /></a>
     <${StateBadge} agent=${agent} />
     <span class="facts">
+      ${asks ? html`<span class="asks">asks a question</span>` : null}
       ${files ? html`<a href=${agentLink(agent.agent_id, "diff")}>${plural(files, "file")}</a>` : null}
       ${conflicts ? html`<a class="failed" href="#/conflicts">${plural(conflicts, "conflict")}</a>` : null}
       <${Verification} agent=${agent} />

@@ -6,8 +6,10 @@ import { clock } from "./format.js";
 import { now, state } from "./store.js";
 
 const LANE = 34;
-// The names of the agents, and the lanes. On a phone the picture is smaller, so that its letters are not.
-const sizes = () => (innerWidth < 700 ? [118, 512] : [170, 960]);
+// How wide the names of the agents are, and the lanes: on a phone, what fits.
+const sizes = () => (innerWidth < 700 ? [118, Math.max(160, innerWidth - 178)] : [170, 960]);
+// Between two times below the lanes, at least.
+const TICK = 70;
 // Reading and drawing every lane is work, so it follows a busy session at this pace.
 const PACE = 3000;
 const MARKS = { commit: "●", verified: "✔", question: "?", answer: "!", blocked: "■", conflict: "✕", feedback: "✉", main: "▲" };
@@ -53,11 +55,6 @@ export function Timeline() {
     const timer = setInterval(load, PACE);
     return () => (stop.abort(), clearInterval(timer));
   }, []);
-  // What happened last is at the right, which a phone does not show at first.
-  useEffect(() => {
-    const box = document.querySelector(".lanes")?.parentElement;
-    if (box) box.scrollLeft = box.scrollWidth;
-  }, [lanes !== null]);
   const picture = useMemo(() => lanes && draw(lanes), [lanes, Math.floor(now() / PACE)]);
   if (problem) return html`<h2>Timeline</h2><p class="problem" role="alert">${problem}</p>`;
   return picture ?? html`<h2>Timeline</h2><p role="status">Loading…</p>`;
@@ -69,7 +66,8 @@ function draw(lanes) {
   const times = Object.values(lanes).flat().map((mark) => Date.parse(mark.at));
   if (!times.length) return html`<h2>Timeline</h2><p class="empty">Nothing has happened yet.</p>`;
   const [first, last] = [Math.min(times.reduce((a, b) => Math.min(a, b)), now() - 60_000), now()];
-  const ticks = [0, 1, 2, 3, 4].map((part) => new Date(first + (part / 4) * (last - first)).toISOString());
+  const parts = Math.min(4, Math.floor(width / TICK));
+  const ticks = Array.from({ length: parts + 1 }, (_, part) => new Date(first + (part / parts) * (last - first)).toISOString());
   const x = (at) => left + ((Date.parse(at) - first) / Math.max(1, last - first)) * width;
   const events = ids.flatMap((id) => lanes[id].filter((mark) => mark.what !== "state").map((mark) => ({ id, ...mark })));
   return html`

@@ -164,7 +164,9 @@ fn agents_get_no_link_and_other_machines_no_unencrypted_page() {
 
 #[test]
 fn web_prints_a_qr_code_for_phones_and_opens_the_browser_without_showing_the_code() {
-    let world = WebWorld::started("hosts = [\"box.example\"]\n");
+    let world = WebWorld::started("enabled = true\nhosts = [\"box.example\"]\n");
+    let served = world.repo.root.join(".git/paw/web.json");
+    wait_until("the page is served in every session", || served.exists().then_some(()));
     let opened = world.sandbox.root().join("opened");
     let program = format!("#!/bin/sh\nprintf '%s' \"$1\" >'{}'\n", opened.display());
     world.sandbox.install_program("xdg-open", &program);

@@ -2,6 +2,8 @@
 //!
 //! `scripts/test-web` repeats both on other screens: `PAW_WEB_SCREEN="360x740 light"`.
 
+mod interruptions;
+
 use std::fs;
 use std::path::Path;
 
@@ -60,13 +62,14 @@ impl Visit {
         assert_eq!(found, json!([]), "{view}");
     }
 
-    /// The link logs in, and does not stay in the address.
+    /// The link logs in, and does not stay in the address; nor does the next one in the same tab.
     fn log_in_with_the_link(&self) {
-        let link = self.world.link(&[]);
-        self.browser.open(link["link"].as_str().unwrap());
-        self.browser.wait_for("Nothing needs you");
-        let address = self.browser.script("return location.href", &[]);
-        assert!(!address.as_str().unwrap().contains(link["code"].as_str().unwrap()), "{address}");
+        for _ in 0..2 {
+            let link = self.world.link(&[]);
+            self.browser.open(link["link"].as_str().unwrap());
+            self.browser.wait_for_script("the link is used", "return location.hash === ''");
+            self.browser.wait_for("Nothing needs you");
+        }
         assert_eq!(self.browser.script("return document.cookie", &[]), "");
     }
 
@@ -149,12 +152,13 @@ impl Visit {
     /// A conflict is in the matrix and in the list, and gone when it is resolved.
     fn see_a_conflict(&self) {
         let (world, browser) = (&self.world, &self.browser);
-        let clash = |branch: &str| world.worktree(branch).join("clash.txt");
+        let clash = |branch: &str| world.worktree(branch).join(HOSTILE);
         for branch in ["feat/x", "feat/y"] {
             fs::write(clash(branch), format!("{branch} wrote this\n")).unwrap();
         }
         self.go("#/conflicts");
         browser.wait_for("both changed it, and it does not merge");
+        browser.wait_for(HOSTILE);
         self.check("conflicts");
         browser.activate(".matrix button", "");
         browser.wait_for_script(
@@ -268,33 +272,6 @@ impl Visit {
         browser.activate("form.answer button", "Answer");
         browser.wait_for("Nothing needs you");
     }
-
-    /// The page stays as it is, says that it is old, and connects again.
-    fn lose_the_connection(&self) {
-        let (world, browser) = (&self.world, &self.browser);
-        // The process may be back before anyone can look.
-        let script = "window.wasStale = false;
-            new MutationObserver(() => window.wasStale ||= document.body.innerText.includes('Not connected for'))
-                .observe(document.body, { subtree: true, childList: true, characterData: true });";
-        browser.script(script, &[]);
-        self.go("#/agent/feat-x/terminal");
-        browser.wait_for("? for shortcuts");
-        world.kill_process();
-        browser.wait_for_script("the page says that it is old", "return window.wasStale");
-        // The terminal is live again, too.
-        world.tmux(&["send-keys", "-t", &world.pane("feat-x"), "-l", "typed elsewhere"]);
-        browser.wait_for("typed elsewhere");
-        browser.wait_for_script(
-            "nothing is wrong",
-            "return document.querySelector('main .problem').textContent === ''",
-        );
-        self.go("#/");
-        world.say_as_agent(&["question", "are you back?"]);
-        browser.wait_for("are you back?");
-        let script = "return !document.body.innerText.includes('Not connected for')";
-        browser.wait_for_script("the page is connected", script);
-        self.check("agents");
-    }
 }
 
 /// Everything, on one screen.
@@ -327,7 +304,10 @@ fn supervise((width, height): (u32, u32), scheme: &str, hand: Hand) {
     visit.go("#/");
     let origin = browser.script("return location.origin", &[]);
     visit.turn_notifications_on(origin.as_str().unwrap());
+    visit.see_the_costs();
+    visit.wake_up();
     visit.lose_the_connection();
+    visit.meet_another_version();
     browser.activate("button", "Log out");
     browser.wait_for("Run git paw web");
     assert_eq!(browser.script("return sessionStorage.length", &[]), Value::from(0));
