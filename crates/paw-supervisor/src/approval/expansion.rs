@@ -18,11 +18,12 @@ impl Judge<'_> {
                 }
                 WordPart::Text { text, quoted: false } => {
                     word.home |= word.text.is_empty() && !word.quoted && text.starts_with('~');
-                    word.glob |= text.contains(['*', '?', '[']) && text != "[";
+                    word.glob |= text.contains(['*', '?', '[']) && !matches!(text.as_str(), "[" | "[[");
                     word.is_status &= text.is_empty();
                     self.check_signs(&word.text, text)?;
                     word.text.push_str(text);
                 }
+                WordPart::Choice { .. } => return Err("braces that expand to several words".to_owned()),
                 WordPart::Status => {
                     let value = ShellWord { is_status: true, ..unknown() };
                     append(&mut word, &value, true)?;
@@ -145,7 +146,7 @@ const PUBLIC_VARIABLES: [&str; 14] = [
 ];
 
 /// Variables that a line may set for itself: names that no shell and no program reads.
-const OWN_VARIABLES: [&str; 71] = [
+const OWN_VARIABLES: [&str; 83] = [
     "f",
     "file",
     "files_dir",
@@ -217,6 +218,18 @@ const OWN_VARIABLES: [&str; 71] = [
     "o",
     "q",
     "h",
+    "N",
+    "RC",
+    "COUNT",
+    "TOTAL",
+    "FILE",
+    "OUT",
+    "RESULT",
+    "SHA",
+    "HASH",
+    "BASE",
+    "BRANCH",
+    "MSG",
 ];
 
 pub(super) fn is_own_variable(name: &str) -> bool {

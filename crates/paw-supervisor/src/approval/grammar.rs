@@ -52,7 +52,12 @@ pub(super) fn pieces(text: &str) -> Result<Vec<ShellPiece>, String> {
                 }
                 open.extend(node.children(&mut node.walk()));
             }
-            NodeRole::Sign => push(node, PieceKind::Sign),
+            NodeRole::Sign => {
+                // In a string, the sign of a second substitution contains the blanks before it.
+                let blanks = if node.kind() == "$(" { node.byte_range().len() - 2 } else { 0 };
+                let start = node.start_byte() + blanks;
+                pieces.push(ShellPiece { start, end: node.end_byte(), kind: PieceKind::Sign });
+            }
             NodeRole::Nothing => {}
         }
     }
@@ -122,7 +127,14 @@ fn role(node: Node<'_>) -> Result<NodeRole, String> {
 fn is_word(kind: &str) -> bool {
     matches!(
         kind,
-        "word" | "number" | "string" | "raw_string" | "concatenation" | "simple_expansion" | "expansion"
+        "word"
+            | "number"
+            | "string"
+            | "raw_string"
+            | "concatenation"
+            | "simple_expansion"
+            | "expansion"
+            | "brace_expression"
     )
 }
 
@@ -144,6 +156,13 @@ fn substitutions(node: Node<'_>) -> Result<Vec<Node<'_>>, String> {
             | "}"
             | "variable_name"
             | "special_variable_name"
+            // The only index that the reader accepts is that of `PIPESTATUS`.
+            | "subscript"
+            | "["
+            | "]"
+            // Numbers in braces.
+            | "{"
+            | ".."
             | "heredoc_start"
             | "heredoc_end"
             | "export" => {}
@@ -169,7 +188,7 @@ fn test_tokens(node: Node<'_>) -> Result<(Vec<Node<'_>>, Vec<Node<'_>>), String>
                 inside.extend(substitutions(node)?);
                 tokens.push(node);
             }
-            "[" | "]" | "test_operator" | "!" | "=" | "==" | "!=" => tokens.push(node),
+            "[" | "]" | "[[" | "]]" | "test_operator" | "!" | "=" | "==" | "!=" => tokens.push(node),
             other => return Err(format!("{} is not understood", kind(other))),
         }
     }

@@ -9,13 +9,16 @@ use super::expansion;
 use super::path::PathAccess;
 use super::shell::ShellState;
 use super::syntax::{Redirect, ShellNode, SimpleCommand, WordSource};
-use super::tools::{self, AllowedCall, Effect};
+use super::tools::{self, AllowedCall, Effect, ExtraCheck};
 use super::usage::{MatchedArguments, OptionEffect};
 use super::word::{ShellWord, is_plain};
 use super::{ApprovalRules, CommandContext, launchers, protected, special};
 
 /// The most commands that are judged, with loops unrolled.
 const MOST_COMMANDS: usize = 200;
+
+/// The most file names that a loop's pattern may match.
+const MOST_MATCHES: usize = 4096;
 
 pub(super) struct Judge<'a> {
     pub(super) rules: &'a ApprovalRules,
@@ -112,7 +115,8 @@ impl<'a> Judge<'a> {
         if !expansion::is_own_variable(variable) {
             return Err(format!("a loop over the variable {}", quoted(variable)));
         }
-        for value in values {
+        let values = values.iter().map(WordSource::alternatives).collect::<Result<Vec<_>, _>>()?;
+        for value in values.iter().flatten() {
             let value = self.expand(value)?;
             if !expansion::is_loop_value(&value) {
                 return Err(format!("a loop over {}", quoted(&value.text)));
@@ -135,18 +139,35 @@ impl<'a> Judge<'a> {
 
     /// The matches of a loop's pattern must be names that a shell does not split.
     fn check_names(&self, pattern: &str) -> Result<(), String> {
-        let (parent, last) = pattern.rsplit_once('/').unwrap_or((".", pattern));
-        if parent.contains(['*', '?']) || self.shell.wrote || last.starts_with('.') {
+        let is_hidden = |part: &str| part.starts_with('.') && part.contains(['*', '?']);
+        if self.shell.wrote || pattern.split('/').any(is_hidden) {
             return Err(format!("a loop over {}", quoted(pattern)));
         }
         self.shell.check_path(pattern, true, PathAccess::Read)?;
-        for dir in &self.shell.dirs {
-            let Ok(entries) = std::fs::read_dir(dir.join(Path::new(parent))) else { continue };
-            for name in entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()) {
-                if protected::matches(last, &name) && (!is_plain(&name) || name.starts_with('-')) {
-                    return Err(format!("the file name {} could be misread", quoted(&name)));
+        let mut dirs = self.shell.dirs.clone();
+        for part in Path::new(pattern).components() {
+            let text = part.as_os_str().to_string_lossy();
+            if !text.contains(['*', '?']) {
+                for dir in &mut dirs {
+                    dir.push(part);
+                }
+                continue;
+            }
+            let mut matches = Vec::new();
+            for dir in &dirs {
+                let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+                let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+                for name in names.filter(|name| protected::matches(&text, name)) {
+                    if !is_plain(&name) || name.starts_with('-') {
+                        return Err(format!("the file name {} could be misread", quoted(&name)));
+                    }
+                    matches.push(dir.join(name));
                 }
             }
+            if matches.len() > MOST_MATCHES {
+                return Err(format!("a loop over too many files: {}", quoted(pattern)));
+            }
+            dirs = matches;
         }
         Ok(())
     }
@@ -168,15 +189,18 @@ impl<'a> Judge<'a> {
         if sets {
             return Ok(());
         }
-        let words = command.words.iter().map(|word| self.expand(word)).collect::<Result<Vec<_>, _>>()?;
         // A redirection replaces the output of the commands before.
         let fed = command
             .redirects
             .iter()
             .any(|redirect| matches!(redirect, Redirect::From(_) | Redirect::Here(_)));
-        let reason = self.judge_words(&words, if fed { &[] } else { before })?;
-        if !self.reasons.contains(&reason) {
-            self.reasons.push(reason);
+        let before = if fed { &[] } else { before };
+        for words in command.readings()? {
+            let words = words.iter().map(|word| self.expand(word)).collect::<Result<Vec<_>, _>>()?;
+            let reason = self.judge_words(&words, before)?;
+            if !self.reasons.contains(&reason) {
+                self.reasons.push(reason);
+            }
         }
         Ok(())
     }
@@ -288,8 +312,9 @@ impl<'a> Judge<'a> {
         if writes && !self.rules.writes {
             return Err(format!("{} writes files, which is switched off", call.words));
         }
+        let renames = call.check == Some(ExtraCheck::Copy) && renames_files(&self.shell, found);
+        self.shell.moved |= call.has(Effect::Moves) && !renames;
         self.shell.wrote |= writes;
-        self.shell.moved |= call.has(Effect::Moves);
         self.shell.staged |= call.has(Effect::Stages);
         Ok(())
     }
@@ -304,17 +329,29 @@ impl<'a> Judge<'a> {
         if target.text == "/dev/null" {
             return Ok(());
         }
-        if target.glob || target.unknown || target.tree.is_some() {
+        let writes = access == PathAccess::Write;
+        if (target.glob && writes) || target.unknown || target.tree.is_some() {
             return Err(format!("a redirection to the pattern {}", quoted(&target.text)));
         }
-        let writes = access == PathAccess::Write;
         if writes && !self.rules.writes {
             return Err("a redirection writes a file, which is switched off".to_owned());
         }
-        self.shell.check_path(&target.text, false, access)?;
+        self.shell.check_path(&target.text, target.glob, access)?;
         self.shell.wrote |= writes;
         Ok(())
     }
+}
+
+/// Whether only regular files get other names, after which paths lead where they did. A directory would take links along.
+fn renames_files(shell: &ShellState<'_>, found: &MatchedArguments) -> bool {
+    let is_file = |word: &ShellWord, dir: &PathBuf| {
+        dir.join(&word.text).symlink_metadata().is_ok_and(|found| found.is_file())
+    };
+    let is_plain_file = |word: &ShellWord| {
+        word.is_certain() && !word.glob && !word.home && shell.dirs.iter().all(|dir| is_file(word, dir))
+    };
+    let sources = found.operands.split_last().map(|(_, sources)| sources).unwrap_or_default();
+    !sources.is_empty() && sources.iter().all(is_plain_file)
 }
 
 fn add_new(dirs: &mut Vec<PathBuf>, more: &[PathBuf]) {

@@ -64,10 +64,10 @@ fn substitutions(word: &WordSource) -> impl Iterator<Item = &ShellNode> {
     nodes.flatten()
 }
 
-/// The text of a word, with expansions left out.
+/// The text of a word, with expansions left out and braces as they are.
 pub(super) fn text_of(word: &WordSource) -> String {
     let text = |part: &WordPart| match part {
-        WordPart::Text { text, .. } => text.clone(),
+        WordPart::Text { text, .. } | WordPart::Choice { text, .. } => text.clone(),
         _ => String::new(),
     };
     word.parts.iter().map(text).collect()
@@ -135,6 +135,18 @@ mod tests {
             "cd $(git rev-parse --show-toplevel)",
             "find . -name '*.rs' -exec grep -l x {} \\;",
             "find . -name '*.rs' -exec grep -l x {} +",
+            "echo \"$(a) $(b)\"",
+            "echo \"$(a)  $b $(c) \"",
+            "a | b; echo \"${PIPESTATUS[0]}\" ${PIPESTATUS[1]}",
+            "[ ${PIPESTATUS[0]} -eq 0 ] && echo ok",
+            "mkdir -p src/{a,b-c}/d",
+            "cat {a,b}.rs x{1..3}",
+            "for i in {1..3}; do a; done",
+            "[[ -f x ]] && echo y",
+            "[[ ! -d x ]]",
+            "[[ \"a\" == \"b\" ]]",
+            "[[ $? -ne 0 ]]",
+            "if [[ -n \"$x\" ]]; then a; fi",
         ] {
             assert!(
                 read(line).is_ok(),

@@ -20,10 +20,15 @@ pub(super) fn prepare(
     match call.check {
         Some(ExtraCheck::Find) => super::find::without_actions(args, judge),
         Some(ExtraCheck::Test) => {
-            let expression = match args.split_last() {
-                Some((last, expression)) if call.words == "[" && last.text == "]" => expression,
-                _ if call.words == "[" => return Err("`]` is missing".to_owned()),
-                _ => args,
+            let end = match call.words.as_str() {
+                "[" => Some("]"),
+                "[[" => Some("]]"),
+                _ => None,
+            };
+            let expression = match (args.split_last(), end) {
+                (_, None) => args,
+                (Some((last, expression)), Some(end)) if last.text == end => expression,
+                (_, Some(end)) => return Err(format!("`{end}` is missing")),
             };
             super::test_expression::check(expression, &judge.shell).map(|()| Vec::new())
         }

@@ -1,7 +1,7 @@
 //! Our own reader of shell text: the part of the language that means the same in every shell. It refuses the rest.
 //!
 //! Words, quotes, pipelines, `&&`, `||`, `if`, `for`, subshells, redirections, here-documents, assignments, comments, and
-//! in words `$name`, `$?` and `$(…)`. `node` has the result, `cursor` the position in the text; `compound`, `command` and
+//! in words `$name`, `$?`, `{a,b}` and `$(…)`. `node` has the result, `cursor` the position in the text; `compound`, `command` and
 //! `word` read the levels of the language.
 
 mod command;
@@ -68,6 +68,16 @@ mod tests {
             "\"`x`\"",
             "a{b,c}",
             "{1..3}",
+            "a {b,'c'}",
+            "a {b,{c,d}}",
+            "a {b..d}",
+            "a {1..9..2}",
+            "a {b,$c}",
+            "a {b,c*}",
+            "a {1..999}",
+            "a ${PIPESTATUS[@]}",
+            "a ${PIPESTATUS[$(b)]}",
+            "a ${other[0]}",
             "=ls",
             "a &",
             "a |& b",
@@ -83,7 +93,6 @@ mod tests {
             "a\\",
             "a\\\nb",
             "é",
-            "[[ a ]]",
             "while a; do b; done",
             "case a in b) c;; esac",
             "f() { a; }",
@@ -102,6 +111,23 @@ mod tests {
         ] {
             assert!(read(text).is_err(), "{text}: {:?}", read(text));
         }
+    }
+
+    #[test]
+    fn reader_expands_braces_and_keeps_their_text() {
+        let texts = |text: &str| -> Vec<Vec<String>> {
+            let ShellNode::Command(command) = read(text).unwrap().nodes.remove(0) else { panic!("{text}") };
+            let readings = command.readings().unwrap().into_iter();
+            readings
+                .map(|words| words.iter().map(|word| word.plain().unwrap().to_owned()).collect())
+                .collect()
+        };
+        assert_eq!(texts("a b"), [["a", "b"]]);
+        assert_eq!(texts("a x{b,c/d}y"), [vec!["a", "xby", "xc/dy"], vec!["a", "x{b,c/d}y"]]);
+        assert_eq!(texts("a {1..2}{b,c}")[0], ["a", "1b", "1c", "2b", "2c"]);
+        let long = format!("a {}", "{1..9}".repeat(3));
+        let ShellNode::Command(command) = read(&long).unwrap().nodes.remove(0) else { panic!() };
+        assert!(command.readings().is_err());
     }
 
     #[test]

@@ -492,7 +492,7 @@ fn an_approved_command_with_an_added_part_is_asked_about() {
         "{} <(id)",
         "{} > >(sh)",
         "{} <<< x",
-        "{} {a,b}",
+        "{} {a,$(id)}",
         "PATH=. {}",
         "xargs {}",
         "exec {}",

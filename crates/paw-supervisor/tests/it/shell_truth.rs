@@ -115,6 +115,12 @@ const PATHS: &[&str] = &[
     "$f/etc/hostname",
     "~+/.env",
     "src{,/../.env}",
+    "{src/main.rs,.env}",
+    "{.,..}/other/secret",
+    ".{env,x}",
+    "docs/{guide.txt,key.md}",
+    "docs/${PIPESTATUS[0]}",
+    "\"$(echo src) $(echo .env)\"",
 ];
 const OPTIONS: &[&str] = &[
     "-r",
@@ -235,6 +241,12 @@ const WRAPPERS: &[&str] = &[
     "git ls-files -z | xargs -0 cat; {}",
     "env CI=1 {}",
     "{}; git status",
+    "mv docs/guide.txt docs/moved.txt && {}",
+    "git mv docs/guide.txt docs/moved.txt && {}",
+    "[[ -f src/main.rs ]] && {}",
+    "for f in */*; do {}; done",
+    "for f in d*/; do {}; done",
+    "for f in {docs,config}; do {}; done",
 ];
 /// Other ways to write a word, or something that looks like one.
 const QUOTES: &[&str] = &[
@@ -306,6 +318,11 @@ const SEEDS: &[&str] = &[
     "jq .name package.json",
     "test -f src/main.rs",
     "[ -f src/main.rs ]",
+    "[[ -f src/main.rs ]]",
+    "cat src/{main,lib}.rs",
+    "mkdir -p new/{a,b}",
+    "echo {1..3}",
+    "ls docs | head -1; echo ${PIPESTATUS[0]}",
     "pwd",
     "stat -c %s src/main.rs",
     "file src/main.rs",

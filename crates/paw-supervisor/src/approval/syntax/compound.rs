@@ -9,7 +9,7 @@ use crate::approval::characters::quoted;
 const DEEPEST: usize = 8;
 
 /// Words that begin or end a construct where a program is expected.
-const KEYWORDS: [&str; 24] = [
+const KEYWORDS: [&str; 23] = [
     "if",
     "then",
     "elif",
@@ -28,7 +28,6 @@ const KEYWORDS: [&str; 24] = [
     "coproc",
     "repeat",
     "foreach",
-    "[[",
     "]]",
     "nocorrect",
     "noglob",

@@ -77,6 +77,30 @@ pub(in crate::approval) enum WordPart {
         nodes: Vec<ShellNode>,
         quoted: bool,
     },
+    /// `{a,b}`: several words in most shells, and plain text in the others.
+    Choice {
+        text: String,
+        items: Vec<String>,
+    },
+}
+
+/// The most words of one command after its braces are expanded.
+const MOST_WORDS: usize = 200;
+
+impl SimpleCommand {
+    /// The words as the different shells read them: with braces expanded, and with braces as text.
+    pub(in crate::approval) fn readings(&self) -> Result<Vec<Vec<WordSource>>, String> {
+        let is_choice = |part: &WordPart| matches!(part, WordPart::Choice { .. });
+        if !self.words.iter().any(|word| word.parts.iter().any(is_choice)) {
+            return Ok(vec![self.words.clone()]);
+        }
+        let expanded = self.words.iter().map(WordSource::alternatives).collect::<Result<Vec<_>, _>>()?;
+        let expanded = expanded.concat();
+        if expanded.len() > MOST_WORDS {
+            return Err("braces that expand to too many words".to_owned());
+        }
+        Ok(vec![expanded, self.words.iter().map(WordSource::with_braces).collect()])
+    }
 }
 
 impl WordSource {
@@ -86,6 +110,46 @@ impl WordSource {
             [WordPart::Text { text, quoted: false }] => Some(text),
             _ => None,
         }
+    }
+
+    /// The words that its braces expand to, in order.
+    pub(in crate::approval) fn alternatives(&self) -> Result<Vec<Self>, String> {
+        let mut words = vec![Self::default()];
+        for part in &self.parts {
+            let items: Vec<_> = match part {
+                WordPart::Choice { items, .. } => {
+                    items.iter().map(|item| WordPart::Text { text: item.clone(), quoted: false }).collect()
+                }
+                other => vec![other.clone()],
+            };
+            let extended = |word: &Self| items.iter().map(|item| word.with(item)).collect::<Vec<_>>();
+            words = words.iter().flat_map(extended).collect();
+            if words.len() > MOST_WORDS {
+                return Err("braces that expand to too many words".to_owned());
+            }
+        }
+        Ok(words)
+    }
+
+    /// The word with its braces as text.
+    fn with_braces(&self) -> Self {
+        let as_text = |word: Self, part: &WordPart| match part {
+            WordPart::Choice { text, .. } => word.with(&WordPart::Text { text: text.clone(), quoted: false }),
+            other => word.with(other),
+        };
+        self.parts.iter().fold(Self::default(), as_text)
+    }
+
+    /// The word with another part. Texts are joined, so that a plain word stays one.
+    fn with(&self, part: &WordPart) -> Self {
+        let mut word = self.clone();
+        match (word.parts.last_mut(), part) {
+            (Some(WordPart::Text { text, quoted: false }), WordPart::Text { text: more, quoted: false }) => {
+                text.push_str(more);
+            }
+            _ => word.parts.push(part.clone()),
+        }
+        word
     }
 
     /// Whether nothing in it is expanded by variables or substitutions.

@@ -30,6 +30,7 @@ impl Reader<'_> {
                 c if !c.is_ascii_graphic() => {
                     return Err(format!("{} outside of quotes", quoted(&c.to_string())));
                 }
+                '{' if !braces.open && kind == PieceKind::Word && self.choice(&mut word)? => {}
                 c => {
                     self.at += 1;
                     braces.see(c)?;
@@ -49,6 +50,21 @@ impl Reader<'_> {
         }
         self.piece(start..self.at, kind);
         Ok(word)
+    }
+
+    /// `{a,b}` and `{1..9}`
+    fn choice(&mut self, word: &mut WordSource) -> Result<bool, String> {
+        let Some((inside, _)) = self.rest().strip_prefix('{').and_then(|rest| rest.split_once('}')) else {
+            return Ok(false);
+        };
+        let Some(items) = choice_items(inside) else { return Ok(false) };
+        if items.len() > MOST_ITEMS {
+            return Err("braces that expand to too many words".to_owned());
+        }
+        let text = format!("{{{inside}}}");
+        self.at += text.len();
+        word.parts.push(WordPart::Choice { text, items });
+        Ok(true)
     }
 
     fn single_quotes(&mut self, word: &mut WordSource) -> Result<(), String> {
@@ -106,7 +122,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// `$?`, `$name`, `${name}` or `$(…)`
+    /// `$?`, `${PIPESTATUS[0]}`, `$name`, `${name}` or `$(…)`
     fn dollar(&mut self, word: &mut WordSource, quoted: bool) -> Result<(), String> {
         let rest = self.rest();
         if rest.starts_with("$(") && !rest.starts_with("$((") {
@@ -118,8 +134,8 @@ impl Reader<'_> {
             word.parts.push(WordPart::Output { nodes, quoted });
             return Ok(());
         }
-        if rest.starts_with("$?") {
-            self.at += 2;
+        if let Some(length) = status_length(rest) {
+            self.at += length;
             word.parts.push(WordPart::Status);
             return Ok(());
         }
@@ -147,12 +163,42 @@ impl Reader<'_> {
     }
 }
 
+/// The length of a variable that holds the exit code of a command.
+fn status_length(rest: &str) -> Option<usize> {
+    if rest.starts_with("$?") {
+        return Some(2);
+    }
+    let (index, _) = rest.strip_prefix("${PIPESTATUS[")?.split_once("]}")?;
+    let is_number = index.len() == 1 && index.chars().all(|c| c.is_ascii_digit());
+    is_number.then_some("${PIPESTATUS[0]}".len())
+}
+
 pub(super) fn is_variable(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// `{a,b}` and `{1..9}` expand to several words; `HEAD@{1}` does not.
+/// The most words that braces may expand to.
+const MOST_ITEMS: usize = 50;
+
+/// What stands in braces: names with commas between them, or two numbers. `None` for anything else.
+fn choice_items(inside: &str) -> Option<Vec<String>> {
+    if let Some((first, last)) = inside.split_once("..") {
+        let number =
+            |text: &str| (text.len() < 4 && !text.starts_with('0')).then(|| text.parse::<u16>().ok());
+        let (first, last) = (number(first)??, number(last)??);
+        return (first <= last).then(|| (first..=last).map(|number| number.to_string()).collect());
+    }
+    let is_name = |item: &str| {
+        !item.is_empty()
+            && item.chars().all(|c| c.is_ascii_alphanumeric() || "_./-".contains(c))
+            && !item.contains("..")
+    };
+    let items: Vec<_> = inside.split(',').map(str::to_owned).collect();
+    (items.len() > 1 && items.iter().all(|item| is_name(item))).then_some(items)
+}
+
+/// Other braces that would expand to several words are refused; `HEAD@{1}` does not expand.
 #[derive(Default)]
 struct Braces {
     open: bool,
