@@ -5,6 +5,7 @@ mod dashboard;
 mod hook;
 mod keys;
 mod narrow;
+mod restart;
 mod sweep;
 mod watch;
 

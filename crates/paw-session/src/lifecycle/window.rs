@@ -153,7 +153,7 @@ const LONGEST_NEED: usize = 1000;
 
 impl PaneActivity {
     /// `waiting_approval 1763287200 make deploy`
-    fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let mut words = text.splitn(3, ' ');
         let (state, second) = (words.next()?, words.next()?);
         Some(Self {

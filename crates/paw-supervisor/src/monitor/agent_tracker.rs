@@ -105,6 +105,11 @@ impl AgentTracker {
         }
     }
 
+    /// An earlier process has seen its CLI in the pane, so a shell there means that the CLI exited.
+    pub(super) fn set_seen(&mut self) {
+        self.awaited = None;
+    }
+
     /// Whether its screen should be read in a wide window: it may show a prompt that was cut, and was not read there before.
     pub(super) fn wants_wide(&self, now: Timestamp) -> bool {
         let is_read = self
@@ -418,6 +423,14 @@ mod tests {
         let mut agent = AgentTracker::new("claude", at(100));
         agent.apply(&note(1, "UserPromptSubmit", ""));
         assert!(agent.conclude(at(100)).is_none(), "a new process has not looked at the pane yet");
+        agent.see(&look("bash", "$"), at(101));
+        assert_eq!(state(&mut agent, 101), "exited");
+    }
+
+    #[test]
+    fn a_cli_that_an_earlier_process_has_seen_is_not_awaited() {
+        let mut agent = AgentTracker::new("claude", at(100));
+        agent.set_seen();
         agent.see(&look("bash", "$"), at(101));
         assert_eq!(state(&mut agent, 101), "exited");
     }

@@ -1,11 +1,13 @@
 //! The panes of a session, listed with one tmux command.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use paw_core::{AgentId, Receipt};
 use paw_host::tmux::{Tmux, TmuxCommand, TmuxError};
-use paw_session::panes::{MARK, SESSION_MARK};
+use paw_session::lifecycle::window::PaneActivity;
+use paw_session::panes::{ACTIVITY, MARK, SESSION_MARK};
+use paw_view::AgentState;
 
 /// The panes of a session by agent, and when one of them was last drawn to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -13,6 +15,8 @@ pub(crate) struct PaneList {
     panes: BTreeMap<String, String>,
     /// Panes without an agent mark, by directory.
     others: BTreeMap<PathBuf, String>,
+    /// Agents whose CLI has been seen in its pane, by this or an earlier process.
+    seen: BTreeSet<String>,
     /// In seconds of the wall clock, as tmux reports it.
     pub(super) activity: i64,
     /// The tmux target of the session.
@@ -25,10 +29,15 @@ impl PaneList {
         self.panes.get(agent.as_str()).or_else(|| self.others.get(worktree)).map(String::as_str)
     }
 
+    /// Whether the agent's CLI has been seen in its pane before.
+    pub(super) fn has_seen(&self, agent: &AgentId) -> bool {
+        self.seen.contains(agent.as_str())
+    }
+
     /// `None` if the session no longer exists.
     pub(crate) fn load(tmux: &Tmux, receipt: &Receipt) -> Result<Option<Self>, TmuxError> {
         let format = format!(
-            "#{{session_id}}\t#{{session_name}}\t#{{pane_id}}\t#{{window_activity}}\t#{{{SESSION_MARK}}}\t#{{{MARK}}}\t#{{pane_current_path}}"
+            "#{{session_id}}\t#{{session_name}}\t#{{pane_id}}\t#{{window_activity}}\t#{{{SESSION_MARK}}}\t#{{{MARK}}}\t#{{{ACTIVITY}}}\t#{{pane_current_path}}"
         );
         match tmux.run(&TmuxCommand::new("list-panes").args(["-a", "-F", &format])) {
             Ok(listing) => Ok(parse_panes(&listing, receipt)),
@@ -43,7 +52,8 @@ fn parse_panes(listing: &str, receipt: &Receipt) -> Option<PaneList> {
     let id = receipt.session_id();
     let mut seen = None;
     for line in listing.lines() {
-        let [session, name, pane, activity, of, mark, path] = line.splitn(7, '\t').collect::<Vec<_>>()[..]
+        let [session, name, pane, activity, of, mark, noted, path] =
+            line.splitn(8, '\t').collect::<Vec<_>>()[..]
         else {
             continue;
         };
@@ -58,6 +68,11 @@ fn parse_panes(listing: &str, receipt: &Receipt) -> Option<PaneList> {
             seen.others.insert(path.into(), pane.to_owned());
         } else {
             seen.panes.insert(mark.to_owned(), pane.to_owned());
+        }
+        // An earlier monitor has noted what it saw. A CLI that was starting may still appear.
+        let state = PaneActivity::parse(noted).map(|noted| noted.state);
+        if state.is_some_and(|state| !matches!(state, AgentState::Starting | AgentState::Unknown)) {
+            seen.seen.insert(mark.to_owned());
         }
     }
     seen
@@ -78,14 +93,25 @@ mod tests {
     fn panes_of_another_session_with_the_same_name_are_ignored() {
         let receipt = receipt();
         let ours = receipt.session_id();
-        assert_eq!(parse_panes("$1\tpaw-app\t%1\t5\tother\tfeat-x\t/w\n", &receipt), None);
-        let listing = format!("$1\tnew\t%1\t5\t{ours}\tfeat-x\t/\n$1\tnew\t%2\t7\t{ours}\t\t/w\ty\n");
+        assert_eq!(parse_panes("$1\tpaw-app\t%1\t5\tother\tfeat-x\t\t/w\n", &receipt), None);
+        let listing = format!("$1\tnew\t%1\t5\t{ours}\tfeat-x\t\t/\n$1\tnew\t%2\t7\t{ours}\t\t\t/w\ty\n");
         let seen = parse_panes(&listing, &receipt).unwrap();
         let agent = |id: &str| AgentId::new(id).unwrap();
         assert_eq!(seen.activity, 7);
         assert_eq!(seen.find(&agent("feat-x"), Path::new("/elsewhere")), Some("%1"));
         assert_eq!(seen.find(&agent("feat-y"), Path::new("/w\ty")), Some("%2"));
         assert_eq!(seen.find(&agent("feat-z"), Path::new("/w")), None);
+    }
+
+    #[test]
+    fn a_noted_state_tells_whether_a_cli_has_been_seen_in_its_pane() {
+        let receipt = receipt();
+        let noted =
+            [("a", ""), ("b", "starting 9"), ("c", "exited 9"), ("d", "waiting_approval 9 make deploy")];
+        let row = |(agent, noted)| format!("$1\tx\t%1\t5\t{}\t{agent}\t{noted}\t/\n", receipt.session_id());
+        let panes = parse_panes(&noted.map(row).concat(), &receipt).unwrap();
+        let seen = noted.map(|(agent, _)| panes.has_seen(&AgentId::new(agent).unwrap()));
+        assert_eq!(seen, [false, false, true, true]);
     }
 
     proptest! {

@@ -11,6 +11,8 @@ use paw_agent::deliver::PaneSnapshot;
 use paw_agent::hooks::notes::HookNotes;
 use paw_agent::screen::Screen;
 use paw_agent::state::{AgentActivity, ObservedState};
+use paw_broker::SessionId;
+use paw_broker::message::{Message, StatusSource};
 use paw_core::{AgentId, Receipt, SessionMode};
 use paw_host::tmux::Tmux;
 
@@ -117,6 +119,7 @@ impl MonitorState {
         let tmux = Tmux::on_socket(receipt.tmux_socket.clone());
         let Ok(Some(panes_now)) = PaneList::load(&tmux, &receipt) else { return has_notes };
         if self.polled_at == 0 {
+            self.remember_exits(&receipt, &panes_now);
             wide_pane::restore_abandoned(&tmux, &panes_now.session, &self.settings.repo.common_dir);
         }
         let reason = self.poll_interval.capture_reason(panes_now.activity, self.polled_at, now.as_second());
@@ -150,6 +153,34 @@ impl MonitorState {
         }
     }
 
+    /// A pane that has been closed carries no note. An exit that an earlier process reported is in the messages.
+    fn remember_exits(&mut self, receipt: &Receipt, panes_now: &PaneList) {
+        let is_closed =
+            |(id, agent): (&AgentId, &MonitoredAgent)| panes_now.find(id, &agent.worktree).is_none();
+        if !self.agents.iter().any(is_closed) {
+            return;
+        }
+        let mut last = BTreeMap::new();
+        let session = SessionId::new(&receipt.session_id());
+        let read = paw_session::messages::each(&self.settings.repo.common_dir, &session, |stored| {
+            if let Message::Status(status) = stored.message
+                && status.source() == Some(StatusSource::Monitor)
+            {
+                last.insert(status.agent_id, status.phase);
+            }
+        });
+        if let Err(error) = read {
+            tracing::warn!(target: "paw::monitor", "cannot read the agents' last states: {error}");
+        }
+        for (id, agent) in &mut self.agents {
+            let is_closed = panes_now.find(id, &agent.worktree).is_none();
+            let phase = last.get(id).and_then(Option::as_deref);
+            if is_closed && phase == Some(AgentActivity::Exited.name()) {
+                agent.tracker.set_seen();
+            }
+        }
+    }
+
     fn update_trackers(&mut self, tmux: &Tmux, panes_now: &PaneList, now: Timestamp) {
         let ours = |(id, agent): (&AgentId, &MonitoredAgent)| panes_now.find(id, &agent.worktree);
         let panes: Vec<&str> = self.agents.iter().filter_map(ours).collect();
@@ -157,6 +188,9 @@ impl MonitorState {
         let Ok(looks) = PaneSnapshot::capture_all(tmux, &panes) else { return };
         for (id, agent) in &mut self.agents {
             agent.pane = panes_now.find(id, &agent.worktree).map(str::to_owned);
+            if panes_now.has_seen(id) {
+                agent.tracker.set_seen();
+            }
             let look = agent.pane.as_ref().and_then(|pane| looks.get(pane));
             match look {
                 Some(look) => agent.tracker.see(look, now),
