@@ -1,6 +1,6 @@
 //! What happened in a session, counted from its messages and approvals. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use paw_agent::state::AgentActivity;
 use paw_broker::conflict::PAYLOAD_FIELD;
@@ -21,12 +21,16 @@ pub struct SessionReport {
     /// The last state that a monitor has seen of each agent. A restarted monitor reports it once more.
     #[serde(skip)]
     last_seen: BTreeMap<AgentId, String>,
+    /// Commits that have failed. Each verification of one sends its feedback again, and so does its audit.
+    #[serde(skip)]
+    failed: BTreeSet<(AgentId, String)>,
 }
 
 /// How often it happened to one agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct AgentReport {
     pub verified: usize,
+    /// Commits that failed a gate or their audit.
     pub gates_failed: usize,
     pub merged: usize,
     /// Merges that left its branch out: a conflict, or gates that fail on top of main.
@@ -58,6 +62,11 @@ pub enum UserDecisionKind {
 }
 
 impl SessionReport {
+    /// Whether nothing happened that it reports.
+    pub fn is_empty(&self) -> bool {
+        self.agents.is_empty() && self.decisions.is_empty()
+    }
+
     /// Counts what a message tells, in the order in which messages were stored.
     pub fn add_message(&mut self, stored: &StoredMessage) {
         match &stored.message {
@@ -68,8 +77,9 @@ impl SessionReport {
                 if let Some(conflict) = facts.get(PAYLOAD_FIELD) {
                     // Not the news that it is over.
                     self.of(agent).conflicts += usize::from(conflict["level"] != "cleared");
-                } else if facts.contains_key("commit") {
-                    self.of(agent).gates_failed += 1;
+                } else if let Some(commit) = facts.get("commit") {
+                    let is_new = self.failed.insert((agent.clone(), commit.to_string()));
+                    self.of(agent).gates_failed += usize::from(is_new);
                 }
             }
             Message::Question(question) if !question.is_approval() => {
@@ -172,12 +182,10 @@ mod tests {
         hear(supervisor, "agent.answer", "feat-a", json!({"from": supervisor, "answer": "yes"}));
         hear("operator", "agent.answer", "feat-b", json!({"from": "operator", "answer": "no"}));
         let errors = json!(["[testing] x"]);
-        hear(
-            supervisor,
-            "agent.feedback",
-            "feat-b",
-            json!({"from": supervisor, "errors": errors, "commit": "c"}),
-        );
+        for _ in 0..2 {
+            let failed = json!({"from": supervisor, "errors": errors, "commit": "c"});
+            hear(supervisor, "agent.feedback", "feat-b", failed);
+        }
         hear(supervisor, "agent.feedback", "feat-b", json!({"from": supervisor, "errors": errors}));
         hear(
             supervisor,

@@ -34,7 +34,7 @@ use crate::output::{Style, to_json};
   git paw audit feat/auth --commit 1a2b3c4 --pass dod-1,dod-2 --pass adr-1
   git paw audit feat/auth --commit 1a2b3c4 --fail 'security-2=src/login.rs logs the password'")]
 pub(crate) struct AuditArgs {
-    /// The branch to check
+    /// The agent, by its branch, id or a unique prefix; or any other branch
     pub(crate) branch: String,
     /// Items that the commit fulfils, separated by commas; repeatable
     #[arg(long, value_name = "ITEM", value_delimiter = ',', requires = "commit")]
@@ -96,7 +96,10 @@ impl BranchAudit {
 
 fn find(args: &AuditArgs, context: &Context) -> Result<BranchAudit, PawError> {
     let repo = context.require_repo()?;
-    let branch = BranchName::new(&args.branch)?;
+    let branch = context.find_meant_branch(&args.branch)?;
+    if let Some(session) = context.find_session()? {
+        context.fetch_remote(&session, |other| *other == branch);
+    }
     let git = repo.git();
     let tip = git.find_tip(&branch)?.ok_or_else(|| GateError::NoBranch(branch.clone()))?;
     if let Some(wanted) = &args.commit

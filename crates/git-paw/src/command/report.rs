@@ -14,7 +14,7 @@ use crate::output::to_json;
 
 /// Report what happened in the session, and how often it needed you
 ///
-/// Counts verified commits, failed gates, merges, questions, conflicts, rate limits and exits of each agent's CLI, and the commands
+/// Counts verified and failed commits, merges, questions, conflicts, rate limits and exits of each agent's CLI, and the commands
 /// that were approved without you. What you decided yourself is listed.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -34,7 +34,7 @@ pub(crate) fn run(_args: &ReportArgs, context: &Context) -> Result<(), PawError>
         document["needed_you"] = json!(report.decisions.len());
         return output.document(&document);
     }
-    if report == SessionReport::default() {
+    if report.is_empty() {
         return output.say("nothing happened yet: no agent had anything verified, merged, asked or approved");
     }
     let rows: Vec<_> = report.agents.iter().map(row).collect();

@@ -28,7 +28,7 @@ impl Scene {
         // An agent cannot make the checklist shorter.
         repo.commit_file("docs/dod.md", "# Done\n", "no more rules");
         repo.git(["switch", "--quiet", "main"]);
-        let config = "[broker]\nport = 0\n[supervisor]\ntest_command = \"true\"\n[governance]\ndod = \"docs/dod.md\"\nadr = \"docs/adr\"\n\
+        let config = "[broker]\nenabled = true\nport = 0\n[supervisor]\ntest_command = \"true\"\n[governance]\ndod = \"docs/dod.md\"\nadr = \"docs/adr\"\n\
             security = \"docs/security.md\"\ntest_strategy = \"docs/test-strategy.md\"\nconstitution = \"docs/constitution.md\"\n";
         sandbox.write("home/.config/git-paw/config.toml", config);
         Self { sandbox, repo }
@@ -146,6 +146,23 @@ fn the_constitution_is_walked_item_by_item_and_its_findings_are_part_of_the_proo
     let passed = |item: &str| (json!("constitution"), json!(item), json!("passed"));
     assert_eq!(findings, [passed("Library first"), passed("Test first")], "{proof}");
     assert_eq!(scene.paw(&["proof", "check", "feat/x"]).code, 0);
+}
+
+#[test]
+fn audit_takes_the_id_of_an_agent_like_verify() {
+    let scene = Scene::new();
+    scene.sandbox.install_program("claude", "#!/bin/sh\nexec sleep 600\n");
+    let ran = scene.paw(&["start", "--no-supervisor", "--cli", "claude", "--branches", "feat/x"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    for name in ["feat-x", "feat/x"] {
+        assert_eq!(scene.json(&["audit", name, "--json"])["branch"], "feat/x");
+    }
+    // Its commit is looked at twice, and failed once.
+    let tip = scene.tip();
+    scene.json(&["audit", "feat-x", "--commit", &tip, "--fail", "dod-1=no test", "--json"]);
+    assert_eq!(scene.json(&["verify", "feat-x", "--json"])["verdict"], "failed");
+    let report = scene.json(&["report", "--json"]);
+    assert_eq!(report["agents"]["feat-x"]["gates_failed"], 1, "{report}");
 }
 
 #[test]
