@@ -161,15 +161,17 @@ def teach(lab, supervisor):
     lab.model.decide(r"Please do task-d3\.", asks("task-d3"))
 
 
-def prepare_codex(lab, codex):
-    """Two codexes that prepare an empty home at the same time get into each other's way."""
+def prepare_home(lab, clis):
+    """A codex or opencode that prepares an empty home next to another one can wait for ever, with an empty screen."""
     lab.model.learn(r"\bjob-first\b", say("job-first is done"))
-    lab.must(lab.turn, "codex", os.path.join(codex.bin, "codex"), str(lab.repo), "Please do job-first.")
+    for cli in clis:
+        if cli.name == lab.cli.name and cli.name in ("codex", "opencode"):
+            lab.must(lab.turn, cli.name, os.path.join(cli.bin, cli.name), str(lab.repo), "Please do job-first.")
 
 
-def start(lab, codex):
-    if lab.cli.name == "codex":
-        prepare_codex(lab, codex)
+def start(lab, clis):
+    prepare_home(lab, clis)
+    codex = next(cli for cli in clis if cli.name == "codex")
     agents = "".join(
         f'[[agent]]\nbranch = "{branch}"\ncli = "{cli}"\nprompt = "Please do task-{branch[-1]}1."\n' for cli, branch in AGENTS.items()
     )
@@ -315,7 +317,7 @@ def main(arguments):
     supervisor = Supervisor(TASKS)
     teach(lab, supervisor)
     try:
-        start(lab, next(cli for cli in clis if cli.name == "codex"))
+        start(lab, clis)
         live(lab, supervisor)
         judge(lab, supervisor)
         print(f"supervised by {supervising}: twelve tasks in {(time.monotonic() - begun) / 60:.1f} minutes; a person was needed {len(lab.needs())} time")
