@@ -19,6 +19,7 @@ mod output;
 mod placement;
 mod prompt;
 mod remote;
+mod remote_worktrees;
 mod rescue;
 mod session;
 mod session_run;

@@ -221,22 +221,6 @@ impl Context {
         }
     }
 
-    /// Gives every machine the main branch, so that its agents see what was merged.
-    pub(crate) fn push_main(&self, session: &Session) {
-        let pushed = Self::remote_hosts(&session.receipt).and_then(|hosts| {
-            let git = session.repo.git();
-            let Some(main) = git.find_default_branch()? else { return Ok(()) };
-            for host in hosts {
-                let path = host.path.clone().unwrap_or_default();
-                git.push_to((&host.target, &path), [format!("{0}:{0}", main.full_ref())])?;
-            }
-            Ok(())
-        });
-        if let Err(error) = pushed {
-            self.output.warn(&format!("other machines do not have the merged commits yet: {error}"));
-        }
-    }
-
     /// Runs a command on every machine of a session. A machine that cannot be reached is only a warning.
     pub(crate) fn on_all_hosts(&self, receipt: &Receipt, args: &[&str]) -> Result<(), PawError> {
         self.on_hosts(Self::remote_hosts(receipt)?.into_iter(), args);

@@ -9,9 +9,9 @@
 //! - [`outcome`]: the result of a branch; `messages`: the messages about it
 //! - [`planned_merge`]: plans a merge; [`run`]: runs it
 //! - [`project_tests`]: a merge with the project's own gates
-//! - `advance`: moves branches; `journal`: the state of a merge on disk
+//! - [`advance`]: moves branches; [`remote_worktrees`]: those on other machines; `journal`: the state of a merge on disk
 
-mod advance;
+pub mod advance;
 mod error;
 mod journal;
 pub mod members;
@@ -21,6 +21,7 @@ pub mod outcome;
 pub mod plan;
 pub mod planned_merge;
 pub mod project_tests;
+pub mod remote_worktrees;
 pub mod run;
 pub mod verifications;
 
@@ -34,6 +35,7 @@ pub use outcome::{CommitTestResult, MergeOutcome, MergeSkip};
 pub use plan::{MergeAction, MergeEntry};
 pub use planned_merge::PlannedMerge;
 pub use project_tests::ProjectTests;
+pub use remote_worktrees::RemoteWorktrees;
 pub use run::MergeCallbacks;
 pub use verifications::Verifications;
 

@@ -10,13 +10,18 @@ use paw_cluster::remote::PrepareRequest;
 use paw_cluster::request::{ClusterAction, ClusterRequest};
 use paw_cluster::snapshot;
 use paw_core::paths::PawDir;
-use paw_core::{AgentId, PawError};
+use paw_core::{AgentId, BranchName, PawError};
 use paw_host::files;
 use paw_session::lifecycle::purge::PurgeProgress;
-use paw_worktree::Worktrees;
+use paw_supervisor::merge::{MergeLock, advance};
+use paw_worktree::{Worktrees, rescue};
 use serde_json::json;
 
 use crate::context::Context;
+use crate::remote_worktrees::{RebaseObstacle, RebasedBranch, rebased_ref};
+
+/// Why a branch moved, in its reflog.
+const REBASE_REFLOG: &str = "git paw merge: rebased onto the main branch of the hub";
 
 /// The host's part of a session on several machines
 #[derive(Debug, Args)]
@@ -37,8 +42,20 @@ enum HostSideAction {
     Take(HostTakeArgs),
     /// Learn what an agent that comes here has read
     Expect(HostExpectArgs),
+    /// Move a branch and its worktree to its rebased commit
+    Rebase(HostRebaseArgs),
     /// Remove the session of the clone
     Purge(HostPurgeArgs),
+}
+
+/// Move a branch and its worktree to its rebased commit; without commits, say whether that is possible now
+#[derive(Debug, Args)]
+struct HostRebaseArgs {
+    branch: BranchName,
+    #[arg(long, requires = "to")]
+    from: Option<String>,
+    #[arg(long, requires = "from")]
+    to: Option<String>,
 }
 
 /// Remove the session of the clone
@@ -88,8 +105,25 @@ pub(crate) fn run(args: &HostSideArgs, context: &Context) -> Result<(), PawError
             })?;
             Ok(relocate::expect(&context.require_repo()?, &AgentId::new(&args.agent)?, &arriving)?)
         }
+        HostSideAction::Rebase(args) => rebase(args, context),
         HostSideAction::Purge(args) => purge(args.force, context),
     }
+}
+
+/// The commit was made and tested on the hub.
+fn rebase(args: &HostRebaseArgs, context: &Context) -> Result<(), PawError> {
+    let (repo, branch) = (context.require_repo()?, &args.branch);
+    let answer = if let (Some(from), Some(to)) = (&args.from, &args.to) {
+        let _one_at_a_time = MergeLock::take(&repo)?;
+        rescue::store_commit(&repo, branch, from, "before rebase")?;
+        let rebased = advance::move_branch(&repo, branch, (from, to), REBASE_REFLOG)?;
+        repo.git().run(["update-ref", "-d", &rebased_ref(branch)])?;
+        serde_json::to_string(&RebasedBranch { rebased })
+    } else {
+        let obstacle = advance::find_obstacle(&repo, branch)?;
+        serde_json::to_string(&RebaseObstacle { obstacle })
+    };
+    context.output.say(&answer.unwrap_or_default())
 }
 
 /// The user was asked on the hub.

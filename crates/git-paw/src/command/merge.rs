@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
+use paw_core::PawError;
 use paw_core::error::EXIT_FAILURE;
-use paw_core::{ErrorCode, PawError};
 use paw_supervisor::gates::StopRequest;
 use paw_supervisor::merge::project_tests::{self, ProjectTests};
 use paw_supervisor::merge::{MergeLock, PlannedMerge};
@@ -16,6 +16,7 @@ use paw_supervisor::pane_request::RequestedRun;
 use crate::approval::{self, Consent};
 use crate::context::Context;
 use crate::prompt::{PromptQuestion, Prompter as _, TerminalPrompter};
+use crate::remote_worktrees::HostWorktrees;
 use crate::session_run::RequesterArgs;
 
 /// Merge agents' branches into the main branch, testing each before main moves
@@ -25,8 +26,8 @@ use crate::session_run::RequesterArgs;
 /// fast-forward. A branch that has diverged is skipped, or rebased onto main with --rebase. A branch with a failing gate is
 /// not merged, and its agent gets the failure. Your own changes in the main checkout are never overwritten; a branch that
 /// would overwrite them is refused. Every branch must be verified at its tip (git paw verify) unless you name it. An
-/// interrupted merge resumes. In the supervisor's pane, the session's process merges. The exit code is 0 only if everything
-/// was merged.
+/// interrupted merge resumes. Branches of agents on other machines are fetched first, and rebased together with their worktrees
+/// there. In the supervisor's pane, the session's process merges. The exit code is 0 only if everything was merged.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw merge --dry-run
@@ -70,11 +71,6 @@ pub(crate) fn run(args: &MergeArgs, context: &Context) -> Result<ExitCode, PawEr
     }
     let session = context.find_session()?;
     if let Some(session) = &session {
-        if args.rebase && !session.receipt.remote_agents().is_empty() {
-            let problem = "--rebase would rewrite branches of agents on other machines";
-            return Err(PawError::new(ErrorCode::FailedPrecondition, problem)
-                .hint("have the agents rebase, or merge without --rebase"));
-        }
         context.fetch_remote(session, |_| true);
     }
     let open = || project_tests::open(only, &repo, session.as_ref());
@@ -86,7 +82,9 @@ pub(crate) fn run(args: &MergeArgs, context: &Context) -> Result<ExitCode, PawEr
     let merge = open()?;
     let client = context.privileged_client("merge")?;
     let checks = approval::checks(&repo, Consent::of_flag(args.trust), context)?;
-    let tests = ProjectTests::new(&repo, checks, Duration::from_secs(args.timeout), &context.dirs);
+    let remote = session.as_ref().and_then(HostWorktrees::find);
+    let tests = ProjectTests::new(&repo, checks, Duration::from_secs(args.timeout), &context.dirs)
+        .with_remote(remote.as_ref().map(|remote| remote as _));
     if only.is_empty() {
         require_verified(&merge, context)?;
     }
@@ -94,9 +92,6 @@ pub(crate) fn run(args: &MergeArgs, context: &Context) -> Result<ExitCode, PawEr
     let on_line = |line: &str| args.requester.show_progress(context.output, line);
     let report = merge.run_with_tests(lock, args.rebase, &tests, &client, &stop, &on_line)?;
     show::report(&report, context)?;
-    if let Some(session) = &session {
-        context.push_main(session);
-    }
     Ok(if report.is_complete() { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FAILURE) })
 }
 

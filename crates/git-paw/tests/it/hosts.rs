@@ -5,6 +5,7 @@ mod faults;
 mod moves;
 mod old_server;
 mod page;
+mod rebase;
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};

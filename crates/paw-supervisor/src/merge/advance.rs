@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 
 use paw_core::BranchName;
 use paw_host::git::{Change, Git, GitError, Repo};
+use serde::{Deserialize, Serialize};
 
 /// The result of moving a branch.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum AdvanceResult {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AdvanceResult {
     Done,
     /// It is no longer at the expected commit.
     Moved,
@@ -35,7 +37,7 @@ pub(super) fn fast_forward(
 }
 
 /// Moves a branch to its rebased commit. If it is checked out, its worktree must have no changes and is updated.
-pub(super) fn move_branch(
+pub fn move_branch(
     repo: &Repo,
     branch: &BranchName,
     (from, to): (&str, &str),
@@ -78,7 +80,7 @@ fn relocate(
 }
 
 /// Why a branch cannot be moved now, if so.
-pub(super) fn find_obstacle(repo: &Repo, branch: &BranchName) -> Result<Option<String>, GitError> {
+pub fn find_obstacle(repo: &Repo, branch: &BranchName) -> Result<Option<String>, GitError> {
     match find_holder(repo, branch)? {
         BranchHolder::NotCheckedOut => Ok(None),
         BranchHolder::Busy(why) => Ok(Some(why)),

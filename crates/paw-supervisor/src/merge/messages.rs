@@ -137,6 +137,7 @@ fn ask_for(why: &MergeSkip, branch: &BranchName, base: &BranchName) -> Option<St
              Finish and commit, rebase (git rebase {base}), and ask for verification again"
         ),
         MergeSkip::Waits { .. }
+        | MergeSkip::Unreachable { .. }
         | MergeSkip::Unproven { .. }
         | MergeSkip::Refused { .. }
         | MergeSkip::BaseKeptMoving => return None,

@@ -69,6 +69,10 @@ pub enum MergeSkip {
     NotReady {
         why: String,
     },
+    /// It needs a rebase, and the machine of its worktree does not answer.
+    Unreachable {
+        why: String,
+    },
     /// A branch it depends on was not merged.
     Waits {
         on: AgentId,
@@ -90,7 +94,7 @@ impl fmt::Display for MergeSkip {
         match self {
             Self::Diverged => f.write_str("diverged: needs a rebase"),
             Self::Conflicts { reason } => write!(f, "cannot be rebased: {reason}"),
-            Self::NotReady { why } => write!(f, "not rebased: {why}"),
+            Self::NotReady { why } | Self::Unreachable { why } => write!(f, "not rebased: {why}"),
             Self::Waits { on } => write!(f, "depends on {on}, which was not merged"),
             Self::Unproven { why } => write!(f, "unproven: {why}"),
             Self::Refused { why } => write!(f, "refused: {why}"),

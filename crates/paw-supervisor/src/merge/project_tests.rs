@@ -13,7 +13,7 @@ use paw_session::lifecycle::Session;
 
 use super::{
     CommitTestResult, MergeCallbacks, MergeError, MergeLock, MergeReport, MergeStep, PlannedMerge,
-    TestedCommit, Verifications, choose_members, members_of,
+    RemoteWorktrees, TestedCommit, Verifications, choose_members, members_of,
 };
 use crate::gates::record::GateRecords;
 use crate::gates::{self, GateCheckouts, GateChecks, GateProof, GateRunner, StopRequest};
@@ -40,13 +40,20 @@ pub struct ProjectTests<'a> {
     limit: Duration,
     keep_in: PathBuf,
     proofs: ProofStore,
+    remote: Option<&'a dyn RemoteWorktrees>,
 }
 
 impl<'a> ProjectTests<'a> {
     /// `limit` applies to each gate.
     pub fn new(repo: &'a Repo, checks: GateChecks, limit: Duration, dirs: &Dirs) -> Self {
         let (keep_in, proofs) = (gates::checkouts_dir(dirs, repo), ProofStore::open(repo, dirs));
-        Self { repo, checks, limit, keep_in, proofs }
+        Self { repo, checks, limit, keep_in, proofs, remote: None }
+    }
+
+    /// With branches on other machines.
+    #[must_use]
+    pub fn with_remote(self, remote: Option<&'a dyn RemoteWorktrees>) -> Self {
+        Self { remote, ..self }
     }
 
     fn prove(
@@ -115,6 +122,7 @@ impl PlannedMerge {
             prove: &mut |target| tests.prove(target, stop, &mut |line| on_line(line)),
             on_line: &mut |line| on_line(line),
             checkouts: &checkouts,
+            remote: tests.remote,
             send: &mut |message| send(client, message),
             on_step: &mut on_step,
             sender: client.agent(),

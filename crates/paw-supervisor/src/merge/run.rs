@@ -11,7 +11,7 @@ use super::messages::{MarkedMessage, MergeMessages};
 use super::outcome::{CommitTestResult, MergeOutcome, MergeSkip};
 use super::plan::{self, MergeAction, MergeDecision, MergeEntry, MergeStage};
 use super::planned_merge::{PlannedMerge, branch_relation, require_base};
-use super::{MergeError, MergeLock, MergeReport, MergeStep, TestedCommit};
+use super::{MergeError, MergeLock, MergeReport, MergeStep, RemoteWorktrees, TestedCommit};
 use crate::gates::{GateCheckout, GateCheckouts, MERGE_REFLOG, MergeTrial};
 
 /// How often to retry a branch because main moved during its test.
@@ -29,6 +29,8 @@ pub struct MergeCallbacks<'a> {
     pub on_step: &'a mut dyn FnMut(MergeStep, Option<&BranchName>),
     /// Where commits are tested.
     pub checkouts: &'a GateCheckouts,
+    /// The branches on other machines, in a session that has some.
+    pub remote: Option<&'a dyn RemoteWorktrees>,
     /// The sender of the messages.
     pub sender: &'a AgentId,
     pub now: &'a dyn Fn() -> Timestamp,
@@ -106,8 +108,8 @@ impl PlannedMerge {
                 MergeAction::Skip(why) => return skipped(why.clone()),
                 MergeAction::FastForward => {}
                 MergeAction::Rebase => {
-                    if let Some(why) = advance::find_obstacle(&self.repo, &entry.branch)? {
-                        return skipped(MergeSkip::NotReady { why });
+                    if let Some(why) = self.find_obstacle(&entry.branch, callbacks.remote)? {
+                        return skipped(why);
                     }
                 }
             }
@@ -160,6 +162,22 @@ impl PlannedMerge {
         Ok(MergeOutcome::Skipped { why: MergeSkip::BaseKeptMoving })
     }
 
+    /// Why a branch cannot be rebased now, where it is checked out.
+    fn find_obstacle(
+        &self,
+        branch: &BranchName,
+        remote: Option<&dyn RemoteWorktrees>,
+    ) -> Result<Option<MergeSkip>, MergeError> {
+        let why = match remote.filter(|remote| remote.has(branch)) {
+            Some(remote) => match remote.find_obstacle(branch) {
+                Ok(why) => why,
+                Err(why) => return Ok(Some(MergeSkip::Unreachable { why })),
+            },
+            None => advance::find_obstacle(&self.repo, branch)?,
+        };
+        Ok(why.map(|why| MergeSkip::NotReady { why }))
+    }
+
     /// Whether the gates fail on main itself. Tested once per commit of main.
     fn main_fails(
         &mut self,
@@ -196,7 +214,15 @@ impl PlannedMerge {
         }
         let why = format!("{MERGE_REFLOG}: rebased onto {}", self.run.base);
         let kept = rescue::store_tip(&self.repo, branch, "before rebase")?;
-        let note = match advance::move_branch(&self.repo, branch, (old, commit), &why)? {
+        let there = match callbacks.remote.filter(|remote| remote.has(branch)) {
+            Some(remote) => remote.move_branch(branch, (old, commit)).unwrap_or_else(AdvanceResult::Refused),
+            None => AdvanceResult::Done,
+        };
+        let moved = match there {
+            AdvanceResult::Done => advance::move_branch(&self.repo, branch, (old, commit), &why)?,
+            other => other,
+        };
+        let note = match moved {
             AdvanceResult::Done => {
                 format!(
                     "{branch} was rebased; its old tip {} is saved as {}",
@@ -220,6 +246,9 @@ impl PlannedMerge {
     fn send(&mut self, MarkedMessage { mark, message }: &MarkedMessage, callbacks: &mut MergeCallbacks<'_>) {
         if self.verifications.was_sent(mark) {
             return;
+        }
+        if let Some(remote) = callbacks.remote {
+            self.notes.extend(remote.push_base(&self.run.base));
         }
         if let Err(error) = (callbacks.send)(message) {
             self.notes.push(format!("could not send {}: {error}", message.type_name()));

@@ -227,6 +227,7 @@ fn merge_accepts_hostile_branch_names() {
     let mut callbacks = paw_supervisor::merge::MergeCallbacks {
         on_line: &mut |_| {},
         checkouts: &checkouts,
+        remote: None,
         prove: &mut |checkout| Ok(super::world::prove(checkout)),
         send: &mut |_| Ok(()),
         on_step: &mut |_, _| {},

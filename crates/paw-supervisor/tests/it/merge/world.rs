@@ -209,6 +209,7 @@ impl World {
             on_line: &mut |_| {},
             on_step,
             checkouts: &checkouts,
+            remote: None,
             sender: &me,
             now: &clock::now,
         };
