@@ -15,7 +15,7 @@ use paw_cluster::request::{ClusterAction, ClusterRequest};
 use paw_cluster::server;
 use paw_cluster::snapshot;
 use paw_core::paths::PawDir;
-use paw_core::receipt::{ClusterReceipt, RemoteAgentReceipt};
+use paw_core::receipt::{ClusterReceipt, HubSupervision, RemoteAgentReceipt};
 use paw_core::{BranchName, HostName, PawError, Receipt};
 use paw_host::files;
 use paw_host::process::{Exit, own_program};
@@ -28,6 +28,7 @@ use paw_worktree::rescue;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::approval;
 use crate::context::Context;
 use crate::rescue::print_rescue;
 
@@ -104,6 +105,7 @@ impl Context {
                 is_moved: false,
                 read: KnownRead::Nowhere,
                 trust,
+                supervision: self.supervision(&session)?,
             };
             self.output.progress(&format!("starting {} on {}", request.branch, request.host));
             let added =
@@ -114,6 +116,15 @@ impl Context {
             self.follow_remote();
         }
         Ok(())
+    }
+
+    /// How this session looks after its agents on other machines, by the configuration of now.
+    pub(crate) fn supervision(&self, session: &Session) -> Result<Option<HubSupervision>, PawError> {
+        if !session.receipt.is_looked_after() {
+            return Ok(None);
+        }
+        let config = approval::supervision_config(&self.load_config()?, &session.repo, self)?;
+        Ok(Some(HubSupervision { config }))
     }
 
     /// Opens windows for agents on other machines. Problems are only warnings: `git paw attach` shows them, too.
@@ -240,7 +251,16 @@ impl Context {
     pub(crate) fn resume_remote(&self, receipt: &Receipt, is_active: bool) -> Result<(), PawError> {
         let reaches = if is_active { self.load_reaches()? } else { BTreeMap::new() };
         let is_gone = |host: &RemoteHost| reaches.get(&host.name).is_some_and(|reach| !reach.is_reachable);
-        self.on_hosts(Self::remote_hosts(receipt)?.into_iter().filter(|host| !is_gone(host)), &["start"]);
+        let hosts: Vec<_> = Self::remote_hosts(receipt)?.into_iter().filter(|host| !is_gone(host)).collect();
+        if !hosts.is_empty() {
+            let supervision = self.supervision(&self.require_session()?)?;
+            for host in &hosts {
+                if let Err(error) = hub::supervise(host, supervision.as_ref()) {
+                    self.output.warn(&format!("{}: {error}", host.name));
+                }
+            }
+        }
+        self.on_hosts(hosts.into_iter(), &["start"]);
         if !receipt.remote_agents().is_empty() {
             self.follow_remote();
         }

@@ -59,10 +59,10 @@ impl Context {
     }
 
     /// Has the session's process run it, and prints its output. Returns its exit code.
-    pub(crate) fn run_request(&self, request: &PaneRequest) -> Result<ExitCode, PawError> {
+    pub(crate) fn run_request(&self, request: &impl Serialize) -> Result<ExitCode, PawError> {
         let mut printed = Ok(());
         let code = self.follow_request(request, |event| match event {
-            RunEvent::Out(line) if request.json => {
+            RunEvent::Out(line) if self.output.wants_json() => {
                 printed = self.output.write(format!("{}\n", text::json(line)).as_bytes());
             }
             RunEvent::Out(line) => printed = self.output.say(line),

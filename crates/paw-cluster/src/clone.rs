@@ -4,8 +4,8 @@ use std::path::Path;
 
 use paw_broker::log::{self, LogError, StreamId};
 use paw_core::paths::{DataDir, PawDir};
-use paw_core::receipt::ClusterReceipt;
-use paw_core::{Diagnostic, ErrorCode, ErrorReport};
+use paw_core::receipt::{ClusterReceipt, HubSupervision};
+use paw_core::{Diagnostic, ErrorCode, ErrorReport, SessionName};
 use paw_host::files::{self, Access, FileError};
 use paw_host::git::{Git, GitError, Repo};
 use paw_host::signing::{KeyError, SecretKey};
@@ -92,6 +92,18 @@ pub fn accept(common_dir: &Path, invitation: &[u8]) -> Result<(), CloneError> {
         log.readmit_stream(&stream)?;
     }
     Ok(files::write_atomic(&dir.cluster_invitation(), &text, Access::Private)?)
+}
+
+/// Keeps how the hub looks after the agents of a session here.
+pub fn supervise(receipts: &Receipts, session: &SessionName, said: &[u8]) -> Result<(), CloneError> {
+    let said: Option<HubSupervision> = serde_json::from_slice(said).map_err(CloneError::Invitation)?;
+    let lock = receipts.lock()?;
+    receipts.update(session, &lock, |receipt| {
+        if let Some(cluster) = receipt.cluster.as_mut().filter(|cluster| !cluster.is_hub()) {
+            cluster.supervision = said;
+        }
+    })?;
+    Ok(())
 }
 
 /// The session that a new session in this repository joins.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use paw_broker::log::{LogError, ReadMark, StreamId};
 use paw_core::paths::PawDir;
-use paw_core::receipt::{ClusterReceipt, HostReceipt, RemoteAgentReceipt};
+use paw_core::receipt::{ClusterReceipt, HostReceipt, HubSupervision, RemoteAgentReceipt};
 use paw_core::{AgentId, BranchName, Diagnostic, ErrorCode, ErrorReport, HostName, NameError, PawError};
 use paw_host::files::{Dirs, FileError, Lock};
 use paw_host::git::{BranchLocation, Git, GitError, Repo, ScratchError};
@@ -38,6 +38,8 @@ pub struct RemoteAgentRequest {
     pub read: KnownRead,
     /// The repository's own commands may run there.
     pub trust: bool,
+    /// How this session looks after its agents, if it does.
+    pub supervision: Option<HubSupervision>,
 }
 
 /// Where it is known what an agent that moves has read.
@@ -359,11 +361,12 @@ impl Hub<'_> {
         }
         let agent = format!("{}={}", request.branch, request.cli);
         let mut args = if prepared.has_session {
+            supervise(host, request.supervision.as_ref())?;
             // It may be paused or stopped.
             host.run(&["start"], Vec::new())?;
             vec!["add", &agent, "--no-rebase"]
         } else {
-            host.run(&["__host", "invite"], invitation(cluster, &host.name))?;
+            host.run(&["__host", "invite"], invitation(cluster, request))?;
             vec!["start", "--no-supervisor", "--no-rebase", "--branches", &agent]
         };
         if request.trust {
@@ -440,6 +443,7 @@ fn new_cluster(hub: HostName, key: String) -> ClusterReceipt {
         version: 1,
         hosts: BTreeMap::from([(hub, own)]),
         agents: Vec::new(),
+        supervision: None,
     }
 }
 
@@ -452,9 +456,16 @@ pub(crate) fn leave_others(cluster: &mut ClusterReceipt, agent: &AgentId, now_on
     }
 }
 
-/// What a host gets to know about the session: names and keys.
-fn invitation(cluster: &ClusterReceipt, host: &HostName) -> Vec<u8> {
-    let mut copy = ClusterReceipt { host: host.clone(), agents: Vec::new(), ..cluster.clone() };
+/// Tells a host that has joined the session already how the hub looks after its agents.
+pub fn supervise(host: &RemoteHost, supervision: Option<&HubSupervision>) -> Result<(), HubError> {
+    host.run(&["__host", "supervise"], serde_json::to_vec(&supervision).unwrap_or_default())?;
+    Ok(())
+}
+
+/// What a host gets to know about the session: names, keys, and how the hub looks after it.
+fn invitation(cluster: &ClusterReceipt, request: &RemoteAgentRequest) -> Vec<u8> {
+    let (host, supervision) = (request.host.clone(), request.supervision.clone());
+    let mut copy = ClusterReceipt { host, supervision, agents: Vec::new(), ..cluster.clone() };
     for other in copy.hosts.values_mut() {
         (other.ssh, other.path) = (None, None);
     }

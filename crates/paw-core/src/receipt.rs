@@ -14,7 +14,7 @@ use crate::config::LayoutMode;
 use crate::error::{Diagnostic, ErrorCode, ErrorReport};
 use crate::name::{AgentId, BranchName, SessionName};
 
-pub use cluster::{ClusterReceipt, HostReceipt, RemoteAgentReceipt};
+pub use cluster::{ClusterReceipt, HostReceipt, HubSupervision, RemoteAgentReceipt};
 pub use lookup::{AgentLookupError, find_agent};
 
 /// The format that this version writes. A file with a higher number is from a newer version and is not changed.
@@ -407,7 +407,17 @@ impl Receipt {
 
     /// Whether a supervisor or a command answers for its agents.
     pub fn is_looked_after(&self) -> bool {
-        self.mode == SessionMode::Supervisor || self.unattended
+        self.has_supervisor() || self.unattended
+    }
+
+    /// Whether its agents have a supervisor, on this machine or on the hub.
+    pub fn has_supervisor(&self) -> bool {
+        self.mode == SessionMode::Supervisor || self.hub_supervision().is_some()
+    }
+
+    /// How the hub looks after the agents here, if this is another machine of its session.
+    pub fn hub_supervision(&self) -> Option<&HubSupervision> {
+        self.cluster.as_ref().filter(|cluster| !cluster.is_hub())?.supervision.as_ref()
     }
 
     /// The real status: a session is running only if tmux has it.

@@ -14,7 +14,7 @@ use paw_cluster::request::ClusterRequest;
 use paw_core::error::EXIT_FAILURE;
 use paw_core::{AgentId, PawError};
 use paw_host::process::{Command, Exit, RunningCommand, Stopper, Stream, own_program};
-use paw_supervisor::pane_request::PaneRequest;
+use paw_supervisor::pane_request::{PaneRequest, SweepRequest};
 use paw_web::{Page, PageRequest};
 use serde_json::Value;
 use tokio::sync::{Semaphore, mpsc, oneshot};
@@ -95,13 +95,18 @@ impl RequestedRuns {
     }
 
     fn start(&self, request: &RunRequest, number: u64) -> Result<RunningCommand, PawError> {
-        let wanted: PaneRequest = serde_json::from_slice(&request.body)
-            .map_err(|error| PawError::ConfigError(format!("not a request that can be run: {error}")))?;
         let requester = requester_of(&request.caller);
-        if !wanted.is_allowed(&request.caller) {
+        let sweep = serde_json::from_slice::<SweepRequest>(&request.body);
+        let (is_allowed, arguments) = if let Ok(wanted) = sweep {
+            (SweepRequest::is_allowed(&request.caller), wanted.arguments(&requester))
+        } else {
+            let wanted: PaneRequest = serde_json::from_slice(&request.body)
+                .map_err(|error| PawError::ConfigError(format!("not a request that can be run: {error}")))?;
+            (wanted.is_allowed(&request.caller), wanted.arguments(&requester))
+        };
+        if !is_allowed {
             return Err(PawError::SessionError(format!("agent '{requester}' is not allowed to do this")));
         }
-        let arguments = wanted.arguments(&requester);
         tracing::info!(target: "paw::session", "{requester} requests: git paw {}", arguments.join(" "));
         // Ending a mark ends every process that carries it, so the mark must be unique.
         let mark = format!("paw-run-{}-{number}", std::process::id());

@@ -51,8 +51,16 @@ pub struct StartRequest {
     pub supervisor: Option<String>,
     /// `git paw start --unattended` takes the role of the supervisor.
     pub unattended: bool,
+    /// The hub looks after the agents.
+    pub has_hub_supervisor: bool,
     /// Rebase existing branches onto the default branch.
     pub rebase: bool,
+}
+
+impl StartRequest {
+    fn is_supervised(&self) -> bool {
+        self.supervisor.is_some() || self.unattended || self.has_hub_supervisor
+    }
 }
 
 /// The repository, configuration and installed CLIs that a plan is made for.
@@ -92,7 +100,7 @@ pub struct BrokerPlan {
 }
 
 /// A session that can be started.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SessionPlan {
     pub session: SessionName,
     pub project: ProjectName,
@@ -212,7 +220,7 @@ pub fn plan(
         layout: config.layout.mode,
         log_dir: log_dir.map(|logging| context.repo.root.join(&logging.log_dir)),
         tmux_socket: config.tmux.socket.clone(),
-        guard: (supervised || request.unattended) && supervisor.strict_branch_guard,
+        guard: request.is_supervised() && supervisor.strict_branch_guard,
         unattended: request.unattended,
         cluster: None,
     })
@@ -225,8 +233,7 @@ fn plan_agents(
     broker: bool,
 ) -> Result<Vec<AgentPlan>, PlanError> {
     // Without a supervisor, agents ask the user in their panes.
-    let is_supervised = request.supervisor.is_some() || request.unattended;
-    let approval = if is_supervised { supervisor.agent_approval } else { Approval::Manual };
+    let approval = if request.is_supervised() { supervisor.agent_approval } else { Approval::Manual };
     let mut agents: Vec<AgentPlan> = Vec::with_capacity(request.agents.len());
     for wanted in &request.agents {
         let id = AgentId::for_branch(&wanted.branch, |id| agents.iter().any(|agent| agent.id == *id));

@@ -40,7 +40,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 pub(crate) use protected::is_private;
-pub use repository_rules::{RepositoryRules, find_requested_rules, load_rules, load_rules_in, resolve_rules};
+pub use repository_rules::{
+    RepositoryRules, find_requested_rules, limit_to_approved, load_rules, load_rules_in, resolve_rules,
+};
 pub use rules::ApprovalRules;
 pub use supervisor::judge_supervisor;
 

@@ -1,5 +1,5 @@
-//! What agents can have the session's process run: gates and merges. Only that process signs results for a session, so no
-//! pane needs the signing key.
+//! What agents can have the session's process run: gates, merges, and the supervisor's commands about agents on other machines. Only
+//! that process signs results and uses the user's ssh keys, so no pane needs them.
 //!
 //! A request names what to run and never how: it cannot approve commands, choose gates' text or change the environment.
 
@@ -35,6 +35,44 @@ pub enum RequestedRun {
         only: Vec<String>,
         rebase: bool,
     },
+}
+
+/// `git paw sweep` for an agent on another machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SweepRequest {
+    pub sweep: SweepAction,
+    pub agent: String,
+    pub json: bool,
+}
+
+/// What the supervisor does with an agent on another machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SweepAction {
+    Capture { lines: usize },
+    Approve,
+    Restart,
+}
+
+impl SweepRequest {
+    /// Machines are reached with the user's ssh keys, so only the supervisor and the user may ask.
+    pub fn is_allowed(caller: &Caller) -> bool {
+        caller.is_privileged()
+    }
+
+    /// The arguments of the command that does it for `requester`.
+    pub fn arguments(&self, requester: &AgentId) -> Vec<String> {
+        let (verb, lines) = match self.sweep {
+            SweepAction::Capture { lines } => ("capture", Some(format!("--lines={lines}"))),
+            SweepAction::Approve => ("approve", None),
+            SweepAction::Restart => ("restart", None),
+        };
+        let json = self.json.then(|| "--json".to_owned());
+        let options = lines.into_iter().chain(json).chain([format!("--requested-by={requester}")]);
+        let words = ["sweep".to_owned(), verb.to_owned()].into_iter().chain(options);
+        words.chain(["--".to_owned(), self.agent.clone()]).collect()
+    }
 }
 
 impl PaneRequest {
@@ -113,5 +151,11 @@ mod tests {
         assert_eq!(typed, "merge --rebase --timeout=9 --requested-by=supervisor --progress -- feat/a");
         let typed = verify.arguments(&AgentId::supervisor()).join(" ");
         assert!(typed.starts_with("verify --gate=test --timeout=9"), "{typed}");
+        assert!(
+            SweepRequest::is_allowed(&caller("supervisor")) && !SweepRequest::is_allowed(&caller("feat-a"))
+        );
+        let sweep = SweepRequest { sweep: SweepAction::Approve, agent: "--json".to_owned(), json: false };
+        let typed = sweep.arguments(&AgentId::supervisor()).join(" ");
+        assert_eq!(typed, "sweep approve --requested-by=supervisor -- --json");
     }
 }

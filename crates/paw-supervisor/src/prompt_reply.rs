@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use paw_agent::cli;
 use paw_agent::screen::{ApprovalRequest, ApprovalSubject, may_be_cut};
 use paw_agent::state::AgentActivity;
-use paw_core::{AgentId, Diagnostic, ErrorCode, ErrorReport, PawError, text};
+use paw_core::{AgentId, Diagnostic, ErrorCode, ErrorReport, PawError, Receipt, text};
 use paw_host::clock::Stopwatch;
 use paw_host::files::Dirs;
 use paw_session::lifecycle::Session;
@@ -25,6 +25,7 @@ pub struct PendingPrompt {
     agent: AgentSnapshot,
     pane: String,
     ask: ApprovalRequest,
+    receipt: Receipt,
 }
 
 /// What a person has to know before deciding.
@@ -120,7 +121,9 @@ impl PendingPrompt {
             _ => None,
         };
         Ok(match (wide.unwrap_or(reading).state, &agent.known.state) {
-            (AgentActivity::WaitingApproval(ask), _) => Ok(Self { agent, pane, ask }),
+            (AgentActivity::WaitingApproval(ask), _) => {
+                Ok(Self { agent, pane, ask, receipt: session.receipt.clone() })
+            }
             (_, AgentActivity::WaitingApproval(_)) => Err(PromptReplyError::NotShown { agent: id }),
             (_, state) => Err(PromptReplyError::NotWaiting { agent: id, state: state.to_string() }),
         })
@@ -170,6 +173,7 @@ impl PendingPrompt {
     /// How git paw itself judges it.
     pub fn verdict(&self, dirs: &Dirs) -> Result<ApprovalVerdict, PawError> {
         let (configured, mut place) = approval::load_rules(&self.agent.worktree, dirs)?;
+        let configured = configured.in_session(&self.receipt);
         if self.agent.id.as_str() == AgentId::SUPERVISOR {
             return Ok(verdict::judge_supervisor_ask(&self.ask, &configured, &mut place, None));
         }

@@ -15,6 +15,11 @@ pub(crate) fn gather(
 ) -> Result<(ApprovalRules, CommandContext), PawError> {
     let dir = worktree.map_or_else(|| context.cwd.clone(), |path| context.cwd.join(path));
     let (configured, mut place) = approval::load_rules(&dir, &context.dirs)?;
+    let session = context.find_session().ok().flatten();
+    let configured = match &session {
+        Some(session) => configured.in_session(&session.receipt),
+        None => configured,
+    };
     if worktree.is_some() {
         place.cwd.clone_from(&place.worktree);
     }

@@ -62,7 +62,10 @@ pub(crate) fn run(args: &AddArgs, context: &Context) -> Result<(), PawError> {
     let session = context.require_session()?;
     let layers = context.load_config()?;
     let consent = Consent::of_flag(args.trust);
-    let config = approval::session_config(&layers, &session.repo, consent, context)?;
+    let mut config = approval::session_config(&layers, &session.repo, consent, context)?;
+    if let Some(hub) = session.receipt.hub_supervision() {
+        config.supervisor = Some(hub.config.clone());
+    }
     let mut wanted = gather(args, &session, &config, context)?;
     context.place_agents(&mut wanted, Some(&session.receipt))?;
     let (remote, wanted): (Vec<_>, Vec<_>) = wanted.into_iter().partition(|agent| agent.host.is_some());
@@ -184,6 +187,7 @@ fn make_plan(
         agents: vec![request],
         supervisor: receipt.supervisor.as_ref().map(|it| it.cli.clone()).filter(|_| supervised(session)),
         unattended: receipt.unattended,
+        has_hub_supervisor: receipt.hub_supervision().is_some(),
         rebase,
     };
     let (worktrees, branches) = (git.worktrees()?, git.local_branches()?);

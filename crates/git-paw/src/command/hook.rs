@@ -178,6 +178,7 @@ impl ApprovalRequest<'_> {
     ) -> Result<Option<HookAnswer>, PawError> {
         let own = Repo { worktree: Some(self.worktree.to_path_buf()), ..repo.clone() };
         let (configured, mut place) = approval::load_rules_in(&own, self.worktree, &context.dirs)?;
+        let configured = configured.in_session(receipt);
         let is_supervisor = self.agent.as_str() == AgentId::SUPERVISOR;
         if !is_supervisor && !verdict::is_answering(receipt, &repo.common_dir, &configured.rules) {
             return Ok(None);

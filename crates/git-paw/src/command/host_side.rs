@@ -11,9 +11,10 @@ use paw_cluster::request::{ClusterAction, ClusterRequest};
 use paw_cluster::snapshot;
 use paw_core::paths::PawDir;
 use paw_core::{AgentId, BranchName, PawError};
-use paw_host::files;
+use paw_host::{clock, files};
 use paw_session::lifecycle::purge::PurgeProgress;
 use paw_supervisor::merge::{MergeLock, advance};
+use paw_supervisor::prompt_reply::{PendingPrompt, PromptReply};
 use paw_worktree::{Worktrees, rescue};
 use serde_json::json;
 
@@ -36,8 +37,12 @@ enum HostSideAction {
     Prepare,
     /// Keep the invitation to a session
     Invite,
+    /// Keep how the hub looks after the agents here
+    Supervise,
     /// Stay connected to the hub
     Link,
+    /// Approve the prompt of an agent for the hub
+    Approve(HostApproveArgs),
     /// Stop an agent and store its work for a move
     Take(HostTakeArgs),
     /// Learn what an agent that comes here has read
@@ -66,6 +71,15 @@ struct HostPurgeArgs {
     force: bool,
 }
 
+/// Approve the prompt of an agent for the hub
+#[derive(Debug, Args)]
+struct HostApproveArgs {
+    agent: String,
+    /// Who approves it on the hub
+    #[arg(long)]
+    by: AgentId,
+}
+
 /// Stop an agent and store its work for a move
 #[derive(Debug, Args)]
 struct HostTakeArgs {
@@ -90,6 +104,16 @@ pub(crate) fn run(args: &HostSideArgs, context: &Context) -> Result<(), PawError
             context.output.say(&answer)
         }
         HostSideAction::Invite => Ok(clone::accept(&context.require_repo()?.common_dir, &read_input()?)?),
+        HostSideAction::Supervise => {
+            let session = context.require_session()?;
+            Ok(clone::supervise(&session.receipts, &session.receipt.session_name, &read_input()?)?)
+        }
+        HostSideAction::Approve(args) => {
+            let session = context.require_session()?;
+            let prompt = PendingPrompt::find(&session, &args.agent, clock::now())?;
+            prompt.reply(&session, PromptReply::Approve, &args.by, clock::now())?;
+            context.output.say(&json!({"agent": prompt.agent(), "approved": prompt.text()}).to_string())
+        }
         HostSideAction::Link => {
             let dir = PawDir::of(&context.require_repo()?.common_dir);
             link::serve(&dir, io::stdin().lock(), io::stdout().lock())

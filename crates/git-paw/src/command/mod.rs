@@ -108,7 +108,7 @@ pub(crate) fn run(command: Option<Command>, context: &Context) -> Result<ExitCod
         Command::Say(args) => say::run(&args, context)?,
         Command::Inbox(args) => inbox::run(&args, context)?,
         Command::Tell(args) => tell::run(&args, context)?,
-        Command::Sweep(args) => sweep::run(&args, context)?,
+        Command::Sweep(args) => return sweep::run(&args, context),
         Command::Serve(_) => serve::run(context)?,
         Command::Dashboard(_) => dashboard::run(context)?,
         Command::Web(args) => web::run(&args, context)?,

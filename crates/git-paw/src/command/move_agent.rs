@@ -228,6 +228,7 @@ impl Context {
             is_moved: true,
             read,
             trust,
+            supervision: self.supervision(&session)?,
         };
         self.output.progress(&format!("starting {branch} on {to}"));
         Hub { session: &session, dirs: &self.dirs }.add(&request, &|| self.apply_receipt())?;

@@ -203,6 +203,10 @@ fn note_ignored_flags(session: &Session, context: &Context) {
 fn config(args: &StartArgs, site: &StartContext, context: &Context) -> Result<PawConfig, PawError> {
     let mut config = approval::session_config(&site.layers, &site.repo, site.consent, context)?;
     config.layout.mode = args.layout.map_or(config.layout.mode, LayoutArg::mode);
+    let invitation = clone::load_invitation(&site.repo.common_dir)?;
+    if let Some(hub) = invitation.and_then(|invitation| invitation.supervision) {
+        config.supervisor = Some(hub.config);
+    }
     Ok(if args.unattended.is_wanted() { unattended::with_broker(config) } else { config })
 }
 
@@ -375,7 +379,9 @@ fn make_plan(
     config.broker.enabled |= !remote.is_empty() || invitation.is_some();
     let unattended = args.unattended.is_wanted();
     let (has_remote, rebase) = (!remote.is_empty(), !args.no_rebase);
-    let request = StartRequest { agents: wanted, has_remote, supervisor, unattended, rebase };
+    let has_hub_supervisor = invitation.as_ref().is_some_and(|hub| hub.supervision.is_some());
+    let request =
+        StartRequest { agents: wanted, has_remote, supervisor, unattended, has_hub_supervisor, rebase };
     let is_layout_chosen = args.layout.is_some() || site.layers.has("layout.mode");
     let site = PlanContext {
         repo,

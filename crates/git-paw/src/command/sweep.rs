@@ -1,12 +1,17 @@
 //! `git paw sweep`
 
 mod actions;
+mod remote;
 mod show;
+
+use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use paw_core::PawError;
+use paw_supervisor::pane_request::SweepAction;
 
 use crate::context::Context;
+use crate::session_run::RequesterArgs;
 
 /// Supervise the agents of a session: inspect, approve, give feedback
 ///
@@ -40,17 +45,27 @@ enum SweepVerb {
         agent: String,
         #[arg(long, default_value_t = 50)]
         lines: usize,
+        #[command(flatten)]
+        requester: RequesterArgs,
     },
     /// Approve an agent's pending prompt, once
     ///
     /// Answers only a known prompt that is completely visible, and reads the pane again before it presses the key.
     #[command(after_help = "Examples:\n  git paw sweep approve feat-api")]
-    Approve { agent: String },
+    Approve {
+        agent: String,
+        #[command(flatten)]
+        requester: RequesterArgs,
+    },
     /// Start an agent's CLI again after it exited
     ///
     /// The CLI resumes its conversation. One that cannot gets its first prompt again.
     #[command(after_help = "Examples:\n  git paw sweep restart feat-api")]
-    Restart { agent: String },
+    Restart {
+        agent: String,
+        #[command(flatten)]
+        requester: RequesterArgs,
+    },
     /// Show every agent's state and its source
     #[command(after_help = "Examples:\n  git paw sweep status --json")]
     Status,
@@ -78,17 +93,43 @@ enum SweepVerb {
     DetectStuck,
 }
 
-pub(crate) fn run(args: &SweepArgs, context: &Context) -> Result<(), PawError> {
+pub(crate) fn run(args: &SweepArgs, context: &Context) -> Result<ExitCode, PawError> {
+    if let Some((action, agent, requester)) = args.verb.find_remote_action()
+        && let Some(code) = remote::find(action, agent, requester, context)?
+    {
+        return Ok(code);
+    }
     match &args.verb {
         SweepVerb::Snapshot { lines } => show::snapshot(*lines, context),
-        SweepVerb::Capture { agent, lines } => show::capture(agent, *lines, context),
-        SweepVerb::Approve { agent } => actions::approve(agent, context),
-        SweepVerb::Restart { agent } => actions::restart(agent, context),
+        SweepVerb::Capture { agent, lines, .. } => show::capture(agent, *lines, context),
+        SweepVerb::Approve { agent, .. } => actions::approve(agent, context),
+        SweepVerb::Restart { agent, .. } => actions::restart(agent, context),
         SweepVerb::Status => show::status(context, false),
         SweepVerb::Worktrees => show::worktrees(context),
         SweepVerb::Inbox { since } => show::inbox(*since, context),
         SweepVerb::Feedback { agent, gate, text } => actions::feedback(agent, gate, text, context),
         SweepVerb::Verified { agent, text } => actions::verified(agent, text.as_deref(), context),
         SweepVerb::DetectStuck => show::status(context, true),
+    }
+    .map(|()| ExitCode::SUCCESS)
+}
+
+impl SweepVerb {
+    /// What has to happen where the agent is, its name, and who wants it.
+    fn find_remote_action(&self) -> Option<(SweepAction, &str, &RequesterArgs)> {
+        match self {
+            Self::Capture { agent, lines, requester } => {
+                Some((SweepAction::Capture { lines: *lines }, agent, requester))
+            }
+            Self::Approve { agent, requester } => Some((SweepAction::Approve, agent, requester)),
+            Self::Restart { agent, requester } => Some((SweepAction::Restart, agent, requester)),
+            Self::Snapshot { .. }
+            | Self::Status
+            | Self::Worktrees
+            | Self::Inbox { .. }
+            | Self::Feedback { .. }
+            | Self::Verified { .. }
+            | Self::DetectStuck => None,
+        }
     }
 }

@@ -6,6 +6,7 @@ mod moves;
 mod old_server;
 mod page;
 mod rebase;
+mod supervision;
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::SupervisorConfig;
 use crate::name::{AgentId, BranchName, HostName};
 
 /// The machines of a session and the agents on them. The hub writes it; another machine gets a copy when it joins.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClusterReceipt {
     /// The id of the stream that replicates the messages.
     pub stream: String,
@@ -21,6 +22,17 @@ pub struct ClusterReceipt {
     /// The agents on other machines. Only the hub knows them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<RemoteAgentReceipt>,
+    /// Set on another machine, if the hub's session has a supervisor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supervision: Option<HubSupervision>,
+}
+
+/// How the hub looks after the agents of another machine. The user of the hub sends it over ssh, so it counts like the user's own
+/// configuration there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HubSupervision {
+    /// `[supervisor]` as it applies on the hub: what its user configured or approved.
+    pub config: SupervisorConfig,
 }
 
 /// A machine of the session.
@@ -149,8 +161,8 @@ mod tests {
         };
         let agents = [("b", "big"), ("c", "big"), ("d", "small")].map(agent).into();
         let stream = "s".to_owned();
-        receipt.cluster =
-            Some(ClusterReceipt { stream, host: host(own), hub: host("hub"), version: 1, hosts, agents });
+        let (host, hub, version, supervision) = (host(own), host("hub"), 1, None);
+        receipt.cluster = Some(ClusterReceipt { stream, host, hub, version, hosts, agents, supervision });
         receipt
     }
 

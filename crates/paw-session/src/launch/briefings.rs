@@ -7,7 +7,7 @@ use std::thread;
 
 use paw_broker::learnings;
 use paw_core::config::PawConfig;
-use paw_core::{BranchName, PawError, Receipt, SessionMode};
+use paw_core::{BranchName, PawError, Receipt};
 use paw_host::git::Repo;
 
 use crate::briefing::{self, BriefedAgent, BriefingInput, BriefingRole, InstalledBriefing, Team};
@@ -88,7 +88,7 @@ impl BriefingContext<'_> {
         Team {
             project: receipt.project_name.clone(),
             members: members.collect(),
-            supervised: receipt.mode == SessionMode::Supervisor,
+            supervised: receipt.has_supervisor(),
             broker_url: receipt.broker_url(),
             gates: self.config.supervisor.clone().unwrap_or_default(),
             governance: self.config.governance.clone(),

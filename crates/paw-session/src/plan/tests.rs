@@ -93,6 +93,7 @@ fn bare(branches: &[&str]) -> StartRequest {
         agents: branches.iter().map(wanted).collect(),
         supervisor: None,
         unattended: false,
+        has_hub_supervisor: false,
         rebase: true,
     }
 }

@@ -119,6 +119,7 @@ impl World {
             agents: branches.iter().map(wanted).collect(),
             supervisor: supervised.then(|| "agent".to_owned()),
             unattended: false,
+            has_hub_supervisor: false,
             rebase: true,
         };
         let running = RunningSessions::load(&self.tmux).unwrap();

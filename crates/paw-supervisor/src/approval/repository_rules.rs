@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use paw_broker::endpoint::Endpoint;
-use paw_core::PawError;
-use paw_core::config::{ApprovalLevel, AutoApproveConfig, SupervisorConfig};
+use paw_core::config::{AutoApproveConfig, Layer, SupervisorConfig};
 use paw_core::paths::PawDir;
+use paw_core::{PawError, Receipt};
 use paw_host::config::{self, Layers};
 use paw_host::files::{Dirs, Lock};
 use paw_host::git::{Git, GitError, Repo};
 use paw_host::trust::{TrustStore, TrustSubject};
 
+use super::rules::rank;
 use super::{ApprovalRules, CommandContext};
 use crate::gates;
 
@@ -22,6 +23,19 @@ pub struct RepositoryRules {
     pub unapproved: Option<TrustSubject>,
     /// Whether the user lets the supervisor merge without asking.
     pub supervisor_merges: bool,
+}
+
+impl RepositoryRules {
+    /// The rules for the agents of a session. If the hub looks after them, its rules apply, as far as this machine's go.
+    #[must_use]
+    pub fn in_session(self, receipt: &Receipt) -> Self {
+        let Some(hub) = receipt.hub_supervision() else { return self };
+        let gates = gates::plan(&hub.config, &Layer::default()).steps;
+        let rules = ApprovalRules::from_config(&hub.config)
+            .with_gates(gates.into_iter().map(|step| step.command))
+            .within(&self.rules);
+        Self { rules, ..self }
+    }
 }
 
 /// Reads the rules and context for a shell in `dir`. Outside of a repository only the user's rules apply.
@@ -155,6 +169,23 @@ pub fn resolve_rules(layers: &Layers, repo: &Repo, store: &TrustStore) -> Result
     Ok(RepositoryRules { rules: rules.with_gates(gates), unapproved, supervisor_merges })
 }
 
+/// A configuration for agents on another machine, which cannot ask whether the user has approved this repository's rules: without
+/// those that are not approved.
+pub fn limit_to_approved(
+    config: SupervisorConfig,
+    layers: &Layers,
+    repo: &Repo,
+    store: &TrustStore,
+) -> Result<SupervisorConfig, PawError> {
+    match find_requested_rules(layers)? {
+        Some(subject) if !store.is_approved(repo, &subject)? => {
+            let user = layers.of_user_alone().resolve()?.supervisor.unwrap_or_default();
+            Ok(stricter(&user, config))
+        }
+        _ => Ok(config),
+    }
+}
+
 /// The commands of the gates that the user configured or approved. Agents may run them, too.
 fn approved_gates(
     layers: &Layers,
@@ -188,14 +219,6 @@ pub fn find_requested_rules(layers: &Layers) -> Result<Option<TrustSubject>, Paw
 
 fn approve(config: &SupervisorConfig) -> AutoApproveConfig {
     config.auto_approve.clone().unwrap_or_default()
-}
-
-fn rank(level: ApprovalLevel) -> u8 {
-    match level {
-        ApprovalLevel::Off => 0,
-        ApprovalLevel::Conservative => 1,
-        ApprovalLevel::Safe => 2,
-    }
 }
 
 /// Settings that the repository loosens.

@@ -29,6 +29,15 @@ struct UserRule {
     open: bool,
 }
 
+/// A higher level approves more.
+pub(super) fn rank(level: ApprovalLevel) -> u8 {
+    match level {
+        ApprovalLevel::Off => 0,
+        ApprovalLevel::Conservative => 1,
+        ApprovalLevel::Safe => 2,
+    }
+}
+
 impl Default for ApprovalRules {
     fn default() -> Self {
         Self::from_config(&SupervisorConfig::default())
@@ -86,6 +95,17 @@ impl ApprovalRules {
     /// Also allows the commands of the user's gates.
     pub(super) fn with_gates(mut self, commands: impl IntoIterator<Item = String>) -> Self {
         self.own.extend(commands.into_iter().filter_map(|command| UserRule::parse(&command)));
+        self
+    }
+
+    /// These rules, but nothing that the other ones switch off.
+    pub(super) fn within(mut self, limit: &Self) -> Self {
+        self.enabled &= limit.enabled;
+        self.presets &= limit.presets;
+        self.writes &= limit.writes;
+        if rank(limit.level) < rank(self.level) {
+            self.level = limit.level;
+        }
         self
     }
 

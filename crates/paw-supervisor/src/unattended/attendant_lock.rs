@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use paw_core::Receipt;
 use paw_core::paths::PawDir;
-use paw_core::{Receipt, SessionMode};
 use paw_host::files::{FileError, Lock};
 
 /// Other processes take the lock only briefly, to see whether it is held.
@@ -37,9 +37,9 @@ pub fn is_held(common_dir: &Path) -> bool {
     file.exists() && Lock::try_take(&file).is_ok_and(|lock| lock.is_none())
 }
 
-/// Whether a session is supervised, by its supervisor or by a process in its place.
+/// Whether a session is supervised, by its supervisor, by that of the hub, or by a process in its place.
 pub fn is_supervised(receipt: &Receipt, common_dir: &Path) -> bool {
-    receipt.mode == SessionMode::Supervisor || is_held(common_dir)
+    receipt.has_supervisor() || is_held(common_dir)
 }
 
 fn file(common_dir: &Path) -> PathBuf {

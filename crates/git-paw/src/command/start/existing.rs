@@ -109,7 +109,11 @@ fn with_recovery(
     context: &Context,
     act: impl FnOnce(&PawConfig, RecoveryContext<'_>) -> Result<LaunchedSession, PawError>,
 ) -> Result<Receipt, PawError> {
-    let config = &approval::session_config(&site.layers, &site.repo, site.consent, context)?;
+    let mut config = approval::session_config(&site.layers, &site.repo, site.consent, context)?;
+    if let Some(hub) = receipt.hub_supervision() {
+        config.supervisor = Some(hub.config.clone());
+    }
+    let config = &config;
     let specs = specs::find_assigned(receipt, &site.repo.root, config);
     let spec = |branch: &BranchName| specs.iter().find(|spec| spec.branch == *branch).cloned();
     let supervisor = config.supervisor.clone().unwrap_or_default();

@@ -45,6 +45,7 @@ pub(super) fn answer(
         return None;
     }
     let (configured, mut place) = approval::load_rules(&agent.worktree, &settings.dirs).ok()?;
+    let configured = configured.in_session(receipt);
     let is_supervisor = id.as_str() == AgentId::SUPERVISOR;
     if !configured.rules.is_on() && !is_supervisor {
         agent.prompt.set(&what, PromptHandling::Escalated, now);
