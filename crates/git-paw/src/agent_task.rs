@@ -5,15 +5,19 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use paw_cluster::hub::HubAssignment;
 use paw_core::{BranchName, ErrorCode, PawError};
 use paw_host::files::{self, Access};
 use paw_host::process::Command;
-use paw_session::plan::{AgentTask, NamedAgent};
+use paw_session::plan::{AgentRequest, AgentTask, NamedAgent};
+use paw_session::specs::SpecEntry;
 
 use crate::context::Context;
 
 /// A longer task belongs in a file of the repository.
 const LONGEST: u64 = 256 << 10;
+/// A task and a spec, as JSON.
+const LONGEST_ASSIGNMENT: u64 = 16 << 20;
 /// Everything below this line of the edited text is ignored.
 const SCISSORS: &str = "------------------------ >8 ------------------------";
 
@@ -29,6 +33,9 @@ pub(crate) struct TaskArgs {
     /// Write the task in $EDITOR
     #[arg(long)]
     edit: bool,
+    /// Read the task and the spec that the hub sends from stdin
+    #[arg(long, hide = true, conflicts_with_all = ["prompt", "prompt_file", "edit"])]
+    from_hub: bool,
 }
 
 impl TaskArgs {
@@ -44,6 +51,25 @@ impl TaskArgs {
             (None, None) => None,
         };
         if self.edit { edit(given.as_deref().unwrap_or_default(), branches).map(Some) } else { Ok(given) }
+    }
+}
+
+impl TaskArgs {
+    /// Gives new agents what the hub has sent, if it started them.
+    pub(crate) fn take_assignment(&self, wanted: &mut [AgentRequest]) -> Result<(), PawError> {
+        if !self.from_hub {
+            return Ok(());
+        }
+        let mut text = String::new();
+        let read = io::stdin().lock().take(LONGEST_ASSIGNMENT).read_to_string(&mut text);
+        read.map_err(|error| invalid(format!("cannot read what the hub sends: {error}")))?;
+        let sent: HubAssignment = serde_json::from_str(&text)
+            .map_err(|error| invalid(format!("the hub sent something else than a task: {error}")))?;
+        for agent in wanted {
+            agent.task.clone_from(&sent.task);
+            agent.spec = sent.spec.clone().map(|spec| SpecEntry::of_receipt(spec, agent.branch.clone()));
+        }
+        Ok(())
     }
 }
 

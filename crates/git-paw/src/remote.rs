@@ -15,13 +15,14 @@ use paw_cluster::request::{ClusterAction, ClusterRequest};
 use paw_cluster::server;
 use paw_cluster::snapshot;
 use paw_core::paths::PawDir;
-use paw_core::receipt::{ClusterReceipt, HubSupervision, RemoteAgentReceipt};
+use paw_core::receipt::{ClusterReceipt, HubSupervision, RemoteAgentReceipt, SpecReceipt};
 use paw_core::{BranchName, HostName, PawError, Receipt};
 use paw_host::files;
 use paw_host::process::{Exit, own_program};
 use paw_host::ssh::SshTarget;
 use paw_session::lifecycle::Session;
 use paw_session::plan::AgentRequest;
+use paw_session::specs::{self, SpecEntry};
 use paw_view::HostReach;
 use paw_worktree::diff::WorkDiff;
 use paw_worktree::rescue;
@@ -88,12 +89,6 @@ impl Context {
     pub(crate) fn add_remote(&self, wanted: &[AgentRequest], trust: bool) -> Result<(), PawError> {
         for agent in wanted {
             let Some(host) = agent.host.clone() else { continue };
-            if let Some(spec) = &agent.spec {
-                return Err(PawError::ConfigError(format!(
-                    "spec '{}' cannot run on another machine yet",
-                    spec.id
-                )));
-            }
             // The agent before it changed the receipt.
             let session = self.require_session()?;
             let request = RemoteAgentRequest {
@@ -102,6 +97,7 @@ impl Context {
                 branch: agent.branch.clone(),
                 cli: agent.cli.clone(),
                 task: agent.task.clone(),
+                spec: agent.spec.as_ref().map(SpecEntry::to_receipt),
                 is_moved: false,
                 read: KnownRead::Nowhere,
                 trust,
@@ -116,6 +112,30 @@ impl Context {
             self.follow_remote();
         }
         Ok(())
+    }
+
+    /// The spec of an agent on any machine, for a start on another one. A spec that was deleted here is not known any longer.
+    pub(crate) fn find_spec(
+        &self,
+        session: &Session,
+        branch: &BranchName,
+    ) -> Result<Option<SpecReceipt>, PawError> {
+        let receipt = &session.receipt;
+        let here = receipt.find_agent(branch);
+        if let Some(sent) = here.and_then(|agent| agent.sent_spec.clone()) {
+            return Ok(Some(sent));
+        }
+        let elsewhere = receipt.cluster.as_ref().and_then(|cluster| cluster.find_agent(branch));
+        let id = here.and_then(|agent| agent.spec.as_deref());
+        let id = id.or_else(|| elsewhere.and_then(|agent| agent.spec.as_deref()));
+        let Some(id) = id else { return Ok(None) };
+        let config = self.load_config()?.resolve()?;
+        let found = specs::find_all(&[id], &session.repo.root, &config);
+        if found.is_empty() {
+            self.output
+                .warn(&format!("{branch} continues without its spec '{id}', which no longer exists here"));
+        }
+        Ok(found.first().map(SpecEntry::to_receipt))
     }
 
     /// How this session looks after its agents on other machines, by the configuration of now.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use paw_broker::log::{LogError, ReadMark, StreamId};
 use paw_core::paths::PawDir;
-use paw_core::receipt::{ClusterReceipt, HostReceipt, HubSupervision, RemoteAgentReceipt};
+use paw_core::receipt::{ClusterReceipt, HostReceipt, HubSupervision, RemoteAgentReceipt, SpecReceipt};
 use paw_core::{AgentId, BranchName, Diagnostic, ErrorCode, ErrorReport, HostName, NameError, PawError};
 use paw_host::files::{Dirs, FileError, Lock};
 use paw_host::git::{BranchLocation, Git, GitError, Repo, ScratchError};
@@ -17,7 +17,7 @@ use paw_session::receipts::ReceiptsError;
 use paw_worktree::check;
 use paw_worktree::moved;
 use paw_worktree::rescue::{self, RescueError};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::relocate::{self, ArrivingAgent};
@@ -32,6 +32,7 @@ pub struct RemoteAgentRequest {
     pub branch: BranchName,
     pub cli: String,
     pub task: Option<String>,
+    pub spec: Option<SpecReceipt>,
     /// It runs somewhere else now, and its work is stored as that of an agent that moves.
     pub is_moved: bool,
     /// What it has read elsewhere. If it runs on the hub, its log says so; if its machine cannot be reached, it is not known.
@@ -48,6 +49,14 @@ pub enum KnownRead {
     Nowhere,
     Here,
     Marks(Vec<ReadMark>),
+}
+
+/// What an agent on another machine has to do. It is the input of the command that starts it there.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HubAssignment {
+    pub task: Option<String>,
+    /// The content of its spec. The commits that are pushed may not have it.
+    pub spec: Option<SpecReceipt>,
 }
 
 /// An agent on another machine cannot be started or reached.
@@ -222,6 +231,7 @@ impl Hub<'_> {
             branch: request.branch.clone(),
             cli: request.cli.clone(),
             task: request.task.clone(),
+            spec: request.spec.as_ref().map(|spec| spec.id.clone()),
             branch_created: branch_created || was_created,
             unfinished: true,
         };
@@ -372,14 +382,9 @@ impl Hub<'_> {
         if request.trust {
             args.push("--trust");
         }
-        let input = match &request.task {
-            Some(task) => {
-                args.extend(["--prompt-file", "-"]);
-                task.clone().into_bytes()
-            }
-            None => Vec::new(),
-        };
-        host.run(&args, input)?;
+        args.push("--from-hub");
+        let assignment = HubAssignment { task: request.task.clone(), spec: request.spec.clone() };
+        host.run(&args, serde_json::to_vec(&assignment).unwrap_or_default())?;
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::config::LayoutMode;
+use crate::config::{LayoutMode, SpecType};
 use crate::error::{Diagnostic, ErrorCode, ErrorReport};
 use crate::name::{AgentId, BranchName, SessionName};
 
@@ -119,6 +119,18 @@ pub enum PromptStage {
     Sending,
 }
 
+/// A spec for an agent on another machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpecReceipt {
+    pub id: String,
+    pub kind: SpecType,
+    /// The text for the agent.
+    pub prompt: String,
+    /// The files it claims.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub owned_files: Vec<String>,
+}
+
 /// An agent: a CLI in a worktree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgentReceipt {
@@ -141,6 +153,9 @@ pub struct AgentReceipt {
     /// The spec that the agent works on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec: Option<String>,
+    /// The content of the spec, if the hub sent it. The repository here may not have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_spec: Option<SpecReceipt>,
     /// The task that the user gave the agent at the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
@@ -176,6 +191,7 @@ impl AgentReceipt {
             agent_id: None,
             command: None,
             spec: None,
+            sent_spec: None,
             task: None,
             boot_prompt: None,
             pending_boot_prompt: None,

@@ -23,7 +23,7 @@ use paw_worktree::check;
 use paw_worktree::session::{self, SessionWorktree};
 
 pub use error::PlanError;
-pub use named_agent::{AgentTask, AgentsFileError, NamedAgent, parse_agents_file};
+pub use named_agent::{AgentTask, AgentsFileError, NamedAgent, parse_agents_file, split_host};
 
 use crate::layout::{Layout, TopRow};
 use crate::specs::SpecEntry;
@@ -163,6 +163,7 @@ impl SessionPlan {
             row.agent_id = Some(agent.id.clone());
             row.command = Some(agent.command.clone());
             row.spec = agent.spec.as_ref().map(|spec| spec.id.clone());
+            row.sent_spec = agent.spec.as_ref().filter(|spec| spec.is_sent()).map(SpecEntry::to_receipt);
             row.task.clone_from(&agent.task);
             row.settings_path.clone_from(&agent.settings_path);
             row

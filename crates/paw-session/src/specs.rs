@@ -5,7 +5,7 @@
 //! - [`units`]: the rows of the picker
 //! - [`references`]: which specs refer to others
 //! - [`find_uncommitted`]: specs that a new worktree would not contain
-//! - [`find_assigned`]: specs that a session's agents work on
+//! - [`find_assigned`], [`find_all`]: specs that a session's agents work on
 //!
 //! Inside: `source` finds the directory and the format, `folder` reads the files, `text` parses them, and every format has
 //! its own file.
@@ -26,6 +26,7 @@ mod unit;
 use std::path::{Path, PathBuf};
 
 use paw_core::config::{BranchPrefix, PawConfig, SpecsConfig};
+use paw_core::receipt::SpecReceipt;
 use paw_core::{BranchName, Receipt};
 
 pub use error::SpecError;
@@ -51,9 +52,27 @@ pub struct SpecEntry {
     pub prompt: String,
     /// The files it claims.
     pub owned_files: Vec<String>,
-    /// The file or directory it was read from.
+    /// The file or directory it was read from. Empty if the hub sent it.
     pub path: PathBuf,
     pub kind: SpecFormat,
+}
+
+impl SpecEntry {
+    /// A spec whose content the hub has sent.
+    pub fn of_receipt(sent: SpecReceipt, branch: BranchName) -> Self {
+        let SpecReceipt { id, kind, prompt, owned_files } = sent;
+        Self { unit: id.clone(), id, branch, cli: None, prompt, owned_files, path: PathBuf::new(), kind }
+    }
+
+    /// Its content, for another machine.
+    pub fn to_receipt(&self) -> SpecReceipt {
+        let (id, prompt) = (self.id.clone(), self.prompt.clone());
+        SpecReceipt { id, kind: self.kind, prompt, owned_files: self.owned_files.clone() }
+    }
+
+    pub fn is_sent(&self) -> bool {
+        self.path.as_os_str().is_empty()
+    }
 }
 
 /// The result of a scan.
@@ -89,11 +108,21 @@ pub fn scan(
 
 /// The specs of a session's agents, except for deleted ones.
 pub fn find_assigned(receipt: &Receipt, repo_root: &Path, config: &PawConfig) -> Vec<SpecEntry> {
-    let is_assigned =
-        |spec: &SpecEntry| receipt.worktrees.iter().any(|agent| agent.spec.as_ref() == Some(&spec.id));
-    if receipt.worktrees.iter().all(|agent| agent.spec.is_none()) {
+    let agents = &receipt.worktrees;
+    let sent = agents.iter().filter_map(|agent| Some((agent.sent_spec.clone()?, agent.branch.clone())));
+    let mut found: Vec<_> = sent.map(|(sent, branch)| SpecEntry::of_receipt(sent, branch)).collect();
+    let wanted = agents.iter().filter(|agent| agent.sent_spec.is_none());
+    let wanted: Vec<_> = wanted.filter_map(|agent| agent.spec.as_deref()).collect();
+    found.extend(find_all(&wanted, repo_root, config));
+    found
+}
+
+/// The specs with these ids, except for deleted ones.
+pub fn find_all(ids: &[&str], repo_root: &Path, config: &PawConfig) -> Vec<SpecEntry> {
+    if ids.is_empty() {
         return Vec::new();
     }
     let scan = scan(repo_root, config.specs.as_ref(), None, &config.branch_prefix());
-    scan.map(|scan| scan.entries.into_iter().filter(is_assigned).collect()).unwrap_or_default()
+    let is_wanted = |spec: &SpecEntry| ids.contains(&spec.id.as_str());
+    scan.map(|scan| scan.entries.into_iter().filter(is_wanted).collect()).unwrap_or_default()
 }

@@ -31,7 +31,8 @@ use crate::context::Context;
   git paw add feat/docs
   git paw add feat/docs=codex feat/tests --prompt \"cover the parser\"
   git paw add feat/train@big
-  git paw add --from-spec add-auth")]
+  git paw add --from-spec add-auth
+  git paw add --from-spec add-auth@big")]
 pub(crate) struct AddArgs {
     /// The branches to work on, created if they do not exist; BRANCH=CLI chooses the CLI of one, BRANCH@HOST its machine,
     /// BRANCH@auto one with free slots
@@ -40,7 +41,7 @@ pub(crate) struct AddArgs {
     /// The agent's CLI [default: the spec's, else the first agent's]
     #[arg(long, value_name = "CLI")]
     cli: Option<String>,
-    /// The spec to work on, which also sets the branch
+    /// The spec to work on, which also sets the branch; SPEC@HOST or SPEC@auto chooses the machine
     #[arg(long, value_name = "SPEC", conflicts_with = "branches")]
     from_spec: Option<String>,
     #[command(flatten)]
@@ -67,6 +68,7 @@ pub(crate) fn run(args: &AddArgs, context: &Context) -> Result<(), PawError> {
         config.supervisor = Some(hub.config.clone());
     }
     let mut wanted = gather(args, &session, &config, context)?;
+    args.task.take_assignment(&mut wanted)?;
     context.place_agents(&mut wanted, Some(&session.receipt))?;
     let (remote, wanted): (Vec<_>, Vec<_>) = wanted.into_iter().partition(|agent| agent.host.is_some());
     context.require_cluster(&remote)?;
@@ -134,16 +136,22 @@ fn gather(
     let branches = session.repo.git().branches()?;
     let named = |text: &String| NamedAgent::parse(text, is_cli, is_host, &branches);
     let named: Vec<_> = args.branches.iter().map(named).collect::<Result<_, _>>()?;
-    let spec =
-        args.from_spec.as_ref().map(|name| require_spec(name, session, config, context)).transpose()?;
+    let (spec, spec_host) = match &args.from_spec {
+        Some(text) => {
+            let (name, host) = plan::split_host(text, is_host)?;
+            (Some(require_spec(name, session, config, context)?), host)
+        }
+        None => (None, None),
+    };
     let branches: Vec<_> = named
         .iter()
         .map(|agent| &agent.branch)
         .chain(spec.iter().map(|spec| &spec.branch))
         .cloned()
         .collect();
-    let elsewhere =
-        |branch: &&BranchName| named.iter().any(|agent| agent.branch == **branch && agent.host.is_some());
+    let elsewhere = |branch: &&BranchName| {
+        spec_host.is_some() || named.iter().any(|agent| agent.branch == **branch && agent.host.is_some())
+    };
     let here = branches.iter().filter(|branch| !elsewhere(branch));
     here.into_iter().try_for_each(|branch| session.require_room_for(branch))?;
     let task = args.task.load(&branches, context)?;
@@ -159,7 +167,7 @@ fn gather(
             cli,
             spec: Some(spec),
             task,
-            host: None,
+            host: spec_host,
         }]);
     }
     let request = |agent: NamedAgent| {

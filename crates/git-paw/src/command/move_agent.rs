@@ -2,7 +2,7 @@
 
 use clap::Args;
 use paw_broker::log::ReadMark;
-use paw_cluster::hub::{self, Hub, KnownRead, RemoteAgentRequest};
+use paw_cluster::hub::{self, Hub, HubAssignment, KnownRead, RemoteAgentRequest};
 use paw_cluster::relocate::{self, MovedWork};
 use paw_core::receipt::{ClusterReceipt, RemoteAgentReceipt};
 use paw_core::{AgentId, BranchName, ErrorCode, ErrorReport, HostName, PawError};
@@ -175,8 +175,9 @@ fn start_here(
     hub.take_back(agent, read)?;
     context.announce_receipt();
     let named = format!("{}={}", agent.branch, agent.cli);
-    let args = ["add", &named, "--no-rebase", "--prompt-file", "-"];
-    run_here(session, &args, task.into_bytes()).inspect_err(|_| {
+    let args = ["add", &named, "--no-rebase", "--from-hub"];
+    let assignment = HubAssignment { task: Some(task), spec: context.find_spec(session, &agent.branch)? };
+    run_here(session, &args, serde_json::to_vec(&assignment).unwrap_or_default()).inspect_err(|_| {
         if let Err(error) = hub.put_back(agent) {
             context.output.warn(&error.to_string());
         }
@@ -225,6 +226,7 @@ impl Context {
             branch: branch.clone(),
             cli: cli.to_owned(),
             task: Some(task),
+            spec: self.find_spec(&session, branch)?,
             is_moved: true,
             read,
             trust,

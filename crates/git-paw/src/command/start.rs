@@ -15,9 +15,10 @@ use clap::Args;
 use paw_agent::detect_clis;
 use paw_agent::hooks::HookEnvironment;
 use paw_cluster::clone;
+use paw_cluster::placement::AUTO;
 use paw_core::config::{LayoutMode, PawConfig};
 use paw_core::paths::PawDir;
-use paw_core::{Diagnostic as _, ErrorCode, PawError, Receipt, SessionStatus};
+use paw_core::{Diagnostic as _, ErrorCode, HostName, PawError, Receipt, SessionStatus};
 use paw_host::clock;
 use paw_host::config::Layers;
 use paw_host::files::{self, Access};
@@ -73,12 +74,16 @@ pub(crate) struct StartArgs {
     /// Launch every discovered spec, each with its own agent and branch
     #[arg(long, alias = "from-specs")]
     from_all_specs: bool,
-    /// Launch only these specs; without names, choose from a list
+    /// Launch only these specs; without names, choose from a list. SPEC@HOST chooses the machine of one, SPEC@auto one with
+    /// free slots
     #[arg(long, value_name = "SPEC,…", num_args = 0.., value_delimiter = ',', conflicts_with = "from_all_specs")]
     specs: Option<Vec<String>>,
     /// Format of the specs: openspec, markdown, speckit or superpowers
     #[arg(long, value_name = "FORMAT")]
     specs_format: Option<SpecFormat>,
+    /// The machine of all agents that name none: a host, or auto for those with free slots
+    #[arg(long, value_name = "HOST")]
+    on: Option<String>,
     /// Print the plan without doing anything
     #[arg(long)]
     dry_run: bool,
@@ -303,6 +308,15 @@ fn take_remote(
     args: &StartArgs,
     context: &Context,
 ) -> Result<Vec<AgentRequest>, PawError> {
+    if let Some(name) = &args.on {
+        let host = HostName::new(name.as_str())?;
+        if name != AUTO {
+            context.ssh_target(&host)?;
+        }
+        for agent in wanted.iter_mut().filter(|agent| agent.host.is_none()) {
+            agent.host = Some(host.clone());
+        }
+    }
     context.place_agents(wanted, None)?;
     let remote: Vec<_> = wanted.extract_if(.., |agent| agent.host.is_some()).collect();
     let refuse = |problem: &str| Err(PawError::new(ErrorCode::InvalidArgument, problem));
@@ -373,6 +387,7 @@ fn make_plan(
             agent.task.get_or_insert_with(|| task.clone());
         }
     }
+    args.task.take_assignment(&mut wanted)?;
     let remote = take_remote(&mut wanted, args, context)?;
     let invitation = clone::load_invitation(&repo.common_dir)?;
     let mut config = config.clone();

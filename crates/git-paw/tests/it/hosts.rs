@@ -6,6 +6,7 @@ mod moves;
 mod old_server;
 mod page;
 mod rebase;
+mod specs;
 mod supervision;
 
 use std::fs;

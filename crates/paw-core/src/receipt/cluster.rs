@@ -67,6 +67,9 @@ pub struct RemoteAgentReceipt {
     /// The task that the user gave it, for a start on another machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
+    /// The spec that it works on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spec: Option<String>,
     /// The session created the branch, so it may also delete it.
     #[serde(default)]
     pub branch_created: bool,
@@ -156,6 +159,7 @@ mod tests {
             branch: BranchName::new(name).unwrap(),
             cli: "claude".to_owned(),
             task: None,
+            spec: None,
             branch_created: false,
             unfinished: false,
         };

@@ -140,7 +140,8 @@ impl Session {
         let member = |agent: &RemoteAgentReceipt| {
             let host = MemberHost { name: agent.host.clone(), reach: reaches.get(&agent.host).cloned() };
             let member = SessionMember::new(agent.branch.clone(), agent.cli.clone());
-            (agent.agent_id.clone(), SessionMember { host: Some(host), ..member })
+            let spec = agent.spec.clone();
+            (agent.agent_id.clone(), SessionMember { host: Some(host), spec, ..member })
         };
         agents.iter().map(member).collect()
     }

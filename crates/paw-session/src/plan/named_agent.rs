@@ -34,11 +34,7 @@ impl NamedAgent {
         is_host: impl Fn(&str) -> bool,
         branches: &[BranchName],
     ) -> Result<Self, PawError> {
-        let text = text.trim();
-        let (text, host) = match text.rsplit_once('@') {
-            Some((text, host)) if is_host(host) => (text, Some(HostName::new(host)?)),
-            _ => (text, None),
-        };
+        let (text, host) = split_host(text, is_host)?;
         let (branch, cli) = match text.rsplit_once('=') {
             Some((branch, cli)) if is_cli(cli) => (branch, Some(cli.to_owned())),
             _ => (text, None),
@@ -55,6 +51,15 @@ impl NamedAgent {
             }
             _ => Ok(Self { branch, cli, host, task: AgentTask::None }),
         }
+    }
+}
+
+/// Splits `NAME@HOST` at the last `@`, if a known host follows it.
+pub fn split_host(text: &str, is_host: impl Fn(&str) -> bool) -> Result<(&str, Option<HostName>), PawError> {
+    let text = text.trim();
+    match text.rsplit_once('@') {
+        Some((name, host)) if is_host(host) => Ok((name, Some(HostName::new(host)?))),
+        _ => Ok((text, None)),
     }
 }
 

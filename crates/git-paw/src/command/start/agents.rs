@@ -1,13 +1,15 @@
 //! Chooses the agents to start, from flags, presets, specs and prompts.
 
+use std::collections::BTreeMap;
+
 use paw_agent::cli;
 use paw_agent::detect::CliInfo;
 use paw_cluster::placement::AUTO;
 use paw_core::config::{PawConfig, Preset};
-use paw_core::{BranchName, ErrorCode, PawError, text};
+use paw_core::{BranchName, ErrorCode, HostName, PawError, text};
 use paw_host::files;
 use paw_host::git::Repo;
-use paw_session::plan::{AgentRequest, AgentTask, NamedAgent, parse_agents_file};
+use paw_session::plan::{AgentRequest, AgentTask, NamedAgent, parse_agents_file, split_host};
 use paw_session::specs::{self, SpecEntry, SpecScan};
 
 use super::StartArgs;
@@ -79,7 +81,8 @@ impl AgentSelection<'_> {
         let supervisor = if supervised { Some(self.supervisor_cli(prompter)?) } else { None };
         let wanted = if let Some(scan) = &self.specs {
             let specs = self.choose_specs(scan, prompter, context)?;
-            self.for_specs(specs, supervisor.as_deref(), prompter)?
+            let hosts = self.hosts_of_specs(scan)?;
+            self.for_specs(specs, &hosts, supervisor.as_deref(), prompter)?
         } else {
             self.for_branches(supervisor.as_deref(), prompter, context)?
         };
@@ -173,8 +176,31 @@ impl AgentSelection<'_> {
                 || self.unapproved.iter().any(|unapproved| unapproved == name)
                 || cli::find(name).is_some()
         };
-        let is_host = |name: &str| name == AUTO || self.config.hosts.contains_key(name);
+        let is_host = |name: &str| self.is_host(name);
         texts.iter().map(|text| NamedAgent::parse(text, is_cli, is_host, self.branches)).collect()
+    }
+
+    fn is_host(&self, name: &str) -> bool {
+        name == AUTO || self.config.hosts.contains_key(name)
+    }
+
+    /// The names of specs, without their machines.
+    fn spec_names(&self, texts: &[String]) -> Result<Vec<String>, PawError> {
+        let name = |text: &String| Ok(split_host(text, |host| self.is_host(host))?.0.to_owned());
+        texts.iter().map(name).collect()
+    }
+
+    /// The machines of specs that were named as `SPEC@HOST`, by their ids.
+    fn hosts_of_specs(&self, scan: &SpecScan) -> Result<BTreeMap<String, HostName>, PawError> {
+        let mut hosts = BTreeMap::new();
+        for text in self.args.specs.iter().flatten() {
+            let (name, host) = split_host(text, |host| self.is_host(host))?;
+            let Some(host) = host else { continue };
+            for entry in specs::resolve(&[name.to_owned()], &scan.entries)? {
+                hosts.entry(entry.id).or_insert_with(|| host.clone());
+            }
+        }
+        Ok(hosts)
     }
 
     /// Reports mistakes in the flags, even where no CLI is installed.
@@ -183,7 +209,7 @@ impl AgentSelection<'_> {
         if let (Some(names), Some(scan)) = (&self.args.specs, &self.specs)
             && !names.is_empty()
         {
-            specs::resolve(names, &scan.entries)?;
+            specs::resolve(&self.spec_names(names)?, &scan.entries)?;
         }
         Ok(())
     }
@@ -246,7 +272,7 @@ impl AgentSelection<'_> {
             .hint("name them with --specs NAME[,NAME...], or launch every one with --from-all-specs"));
         }
         let chosen = match &self.args.specs {
-            Some(names) if !names.is_empty() => specs::resolve(names, &scan.entries)?,
+            Some(names) if !names.is_empty() => specs::resolve(&self.spec_names(names)?, &scan.entries)?,
             _ if picking => prompter.select_specs(&scan.entries)?,
             _ => specs::select_all(&scan.entries)?,
         };
@@ -271,6 +297,7 @@ impl AgentSelection<'_> {
     fn for_specs(
         &self,
         specs: Vec<SpecEntry>,
+        hosts: &BTreeMap<String, HostName>,
         supervisor: Option<&str>,
         prompter: &impl Prompter,
     ) -> Result<Vec<AgentRequest>, PawError> {
@@ -288,12 +315,13 @@ impl AgentSelection<'_> {
                     asked.insert(cli).clone()
                 }
             };
+            let host = hosts.get(&spec.id).cloned();
             wanted.push(AgentRequest {
                 branch: spec.branch.clone(),
                 cli,
                 spec: Some(spec),
                 task: None,
-                host: None,
+                host,
             });
         }
         Ok(wanted)
