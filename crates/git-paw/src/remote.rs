@@ -144,7 +144,7 @@ impl Context {
             return Ok(None);
         }
         let config = approval::supervision_config(&self.load_config()?, &session.repo, self)?;
-        Ok(Some(HubSupervision { config }))
+        Ok(Some(HubSupervision { config, unattended: !session.receipt.has_supervisor() }))
     }
 
     /// Opens windows for agents on other machines. Problems are only warnings: `git paw attach` shows them, too.

@@ -70,6 +70,15 @@ impl RemoteWorktrees for HostWorktrees<'_> {
         self.agent(branch).is_some()
     }
 
+    fn fetch(&self, branch: &BranchName) -> Result<(), String> {
+        self.on_host(branch, |host| hub::fetch_branch(&self.session.repo, host, branch))
+    }
+
+    fn tell(&self, branch: &BranchName, text: &str) -> Result<(), String> {
+        let id = self.agent(branch).map(|agent| agent.agent_id.to_string()).unwrap_or_default();
+        self.on_host(branch, |host| Ok(host.run(&["tell", &id, text], Vec::new()).map(drop)?))
+    }
+
     fn find_obstacle(&self, branch: &BranchName) -> Result<Option<String>, String> {
         self.on_host(branch, |host| {
             let answer: RebaseObstacle = host.ask(&["__host", "rebase", branch.as_str()], &())?;

@@ -1,10 +1,17 @@
 //! How a host reaches the stream: the hub tells it over a connection that stays open, and the host's session reads it from a file.
+//!
+//! Over the same connection the hub says again and again that a command attends its session. The host's side of the connection
+//! takes the attendant's place for so long, by holding its lock: it ends with the connection, and when the hub is silent.
 
 use std::io::{BufRead, Write};
 use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
 
 use paw_core::paths::PawDir;
 use paw_core::{ErrorCode, PawError, text};
+use paw_host::clock::Stopwatch;
 use paw_host::files::{self, Access, FileError};
 use paw_host::process;
 use serde::{Deserialize, Serialize};
@@ -44,8 +51,72 @@ pub fn is_linked(line: &[u8]) -> bool {
     line.trim_ascii() == LINKED.as_bytes()
 }
 
-/// The host's side of the connection: keeps the file until the hub is gone.
-pub fn serve(dir: &PawDir, mut input: impl BufRead, mut output: impl Write) -> Result<(), PawError> {
+/// What the hub says while a command attends its session, and when it no longer does.
+const ATTENDED: &str = "attended";
+const ALONE: &str = "alone";
+/// How soon the hub notices a change, how often it repeats itself, and how long the host believes it.
+const LOOK: Duration = Duration::from_secs(1);
+const REPEAT: Duration = Duration::from_secs(4);
+const LEASE: Duration = Duration::from_secs(15);
+
+/// Tells the host whether the session is attended, until the connection has `ended` or cannot be written to.
+pub(crate) fn tell_attendance(
+    is_attended: impl Fn() -> bool,
+    ended: &Receiver<()>,
+    mut say: impl FnMut(&str) -> bool,
+) {
+    let mut said: Option<Stopwatch> = None;
+    while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+        let is_attended = is_attended();
+        let is_due = match &said {
+            Some(said) => !is_attended || said.elapsed() >= REPEAT,
+            None => is_attended,
+        };
+        if is_due && !say(if is_attended { ATTENDED } else { ALONE }) {
+            return;
+        }
+        if is_due {
+            said = is_attended.then(Stopwatch::start);
+        }
+    }
+}
+
+/// Holds a lock while the hub says that its session is attended. Returns when the connection has ended.
+fn hold_lease<L>(mut input: impl BufRead + Send, lease: Duration, take: impl Fn() -> Option<L>) {
+    let (sender, lines) = channel();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let mut line = String::new();
+            while input.read_line(&mut line).is_ok_and(|count| count > 0) {
+                if sender.send(line.trim().to_owned()).is_err() {
+                    return;
+                }
+                line.clear();
+            }
+        });
+        let (mut held, mut renewed) = (None, Stopwatch::start());
+        loop {
+            let patience = if held.is_some() { renewed.remaining(lease) } else { Duration::MAX };
+            match lines.recv_timeout(patience) {
+                Ok(line) if line == ATTENDED => {
+                    renewed = Stopwatch::start();
+                    held = held.or_else(&take);
+                }
+                Ok(line) if line != ALONE => {}
+                Ok(_) | Err(RecvTimeoutError::Timeout) => held = None,
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    });
+}
+
+/// The host's side of the connection: keeps the file until the hub is gone. `take` takes the attendant's lock.
+pub fn serve<L>(
+    dir: &PawDir,
+    mut input: impl BufRead + Send,
+    mut output: impl Write,
+    take: impl Fn() -> Option<L>,
+) -> Result<(), PawError> {
     let lost =
         |error: std::io::Error| PawError::SessionError(format!("the connection to the hub is lost: {error}"));
     let mut said = String::new();
@@ -61,8 +132,7 @@ pub fn serve(dir: &PawDir, mut input: impl BufRead, mut output: impl Write) -> R
     files::write_atomic(&path, &saved, Access::Private)?;
     let answered = writeln!(output, "{LINKED}").and_then(|()| output.flush());
     if answered.is_ok() {
-        // The hub sends nothing else; it closes the connection, or loses it.
-        let _ = std::io::copy(&mut input, &mut std::io::sink());
+        hold_lease(input, LEASE, take);
     }
     forget(dir, &link, &path)
 }
@@ -91,12 +161,79 @@ fn forget(dir: &PawDir, link: &HostLink, path: &Path) -> Result<(), PawError> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
+    use paw_testkit::wait_until;
+
     use super::*;
 
     fn line(id: &str) -> String {
         let servers = vec!["nats://127.0.0.1:1".to_owned()];
         let link = HostLink { servers, login: None, id: id.to_owned(), hub: "a:/app".to_owned(), pid: None };
         serde_json::to_string(&link).unwrap() + "\n"
+    }
+
+    fn nothing() -> Option<()> {
+        None
+    }
+
+    /// Says its lines, one after the other: each as soon as the one before it had its effect.
+    struct Speaker<'a>(Vec<(&'static str, bool)>, &'a Mutex<bool>);
+
+    impl std::io::Read for Speaker<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            let Some((line, expected)) = self.0.first().copied() else { return Ok(0) };
+            let has_effect = || (*self.1.lock().unwrap() == expected).then_some(());
+            wait_until(&format!("before {line:?}, the lock is held: {expected}"), has_effect);
+            self.0.remove(0);
+            buffer[..line.len()].copy_from_slice(line.as_bytes());
+            Ok(line.len())
+        }
+    }
+
+    struct HeldLock<'a>(&'a Mutex<bool>);
+
+    impl Drop for HeldLock<'_> {
+        fn drop(&mut self) {
+            *self.0.lock().unwrap() = false;
+        }
+    }
+
+    #[test]
+    fn the_place_of_the_attendant_is_taken_while_the_hub_says_so_and_no_longer() {
+        let is_held = Mutex::new(false);
+        let take = || {
+            *is_held.lock().unwrap() = true;
+            Some(HeldLock(&is_held))
+        };
+        let (attended, alone) = ("attended\n", "alone\n");
+        // Told otherwise, and silent for too long: the lock is free before the next line.
+        let said =
+            vec![(attended, false), (alone, true), (attended, false), ("something\n", true), ("x\n", false)];
+        let speaker = std::io::BufReader::new(Speaker(said, &is_held));
+        hold_lease(speaker, Duration::from_millis(200), take);
+        let said = vec![(attended, false), ("x\n", true)];
+        hold_lease(std::io::BufReader::new(Speaker(said, &is_held)), Duration::from_mins(5), take);
+        assert!(!*is_held.lock().unwrap(), "the connection has ended");
+    }
+
+    #[test]
+    fn the_hub_says_that_its_session_is_attended_and_that_it_no_longer_is() {
+        let (sender, ended) = channel();
+        let (left, mut said) = (Mutex::new(vec![true, true, false, false, true]), Vec::new());
+        let mut sender = Some(sender);
+        let is_attended = || {
+            let mut left = left.lock().unwrap();
+            if left.is_empty() { false } else { left.remove(0) }
+        };
+        tell_attendance(is_attended, &ended, |line| {
+            said.push(line.to_owned());
+            if said.len() == 4 {
+                sender.take();
+            }
+            true
+        });
+        assert_eq!(said, ["attended", "alone", "attended", "alone"]);
     }
 
     /// Ends the connection, and looks at the file first.
@@ -122,10 +259,10 @@ mod tests {
         assert_eq!(HostLink::load(&dir).unwrap(), None);
         let mut said = Vec::new();
         let hub = std::io::BufReader::new(Hub(&dir, std::io::Cursor::new(line("1").into_bytes())));
-        serve(&dir, hub, &mut said).unwrap();
+        serve(&dir, hub, &mut said, nothing).unwrap();
         assert!(is_linked(&said), "{said:?}");
         assert_eq!(HostLink::load(&dir).unwrap(), None);
-        assert!(serve(&dir, b"rubbish\n".as_slice(), &mut said).is_err());
+        assert!(serve(&dir, b"rubbish\n".as_slice(), &mut said, nothing).is_err());
     }
 
     #[test]
@@ -140,16 +277,16 @@ mod tests {
         };
         save(&first);
         let second = line("2").replace("a:/app", "b:/app");
-        let refused = serve(&dir, second.as_bytes(), &mut Vec::new()).unwrap_err().report();
+        let refused = serve(&dir, second.as_bytes(), &mut Vec::new(), nothing).unwrap_err().report();
         assert_eq!(refused.message, "the hub of this session is a:/app, and it is connected");
         assert!(!refused.hints.is_empty(), "{refused:?}");
         assert_eq!(HostLink::load(&dir).unwrap().unwrap().id, "1");
         // The same hub, after it has lost its connection.
-        serve(&dir, line("3").as_bytes(), &mut Vec::new()).unwrap();
+        serve(&dir, line("3").as_bytes(), &mut Vec::new(), nothing).unwrap();
         // Another one, after the first one has ended.
         first.pid = Some(u32::MAX / 2);
         save(&first);
-        serve(&dir, second.as_bytes(), &mut Vec::new()).unwrap();
+        serve(&dir, second.as_bytes(), &mut Vec::new(), nothing).unwrap();
         assert_eq!(HostLink::load(&dir).unwrap(), None);
     }
 

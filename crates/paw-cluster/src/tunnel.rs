@@ -1,9 +1,10 @@
 //! The connection of the hub to one host: an ssh that forwards the port of the NATS server and tells the host about it. It is
 //! made again, at growing intervals, whenever it is lost.
 
-use std::io::Write as _;
+use std::io::Write;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -35,6 +36,8 @@ pub struct TunnelSettings {
     pub endpoint: TunnelEndpoint,
     /// The socket through which fetches share the connection.
     pub shared: PathBuf,
+    /// Whether a command attends the session of this repository, in the supervisor's place.
+    pub is_attended: fn(&Path) -> bool,
 }
 
 /// How the host reaches the NATS server.
@@ -144,12 +147,11 @@ fn connect(settings: &TunnelSettings, flag: &StopFlag, on_change: &impl Fn(Tunne
         Err(error) => return error.to_string(),
     };
     flag.watch(running.stopper());
-    let mut input = running.take_stdin();
+    let input = Arc::new(Mutex::new(running.take_stdin()));
     let (mut said, mut is_connected) = (Vec::new(), false);
-    let mut offer = |link: HostLink| {
-        let line = serde_json::to_string(&link).unwrap_or_default() + "\n";
-        input.as_mut().is_some_and(|input| input.write_all(line.as_bytes()).is_ok())
-    };
+    let offer = |link: HostLink| say(&input, &serde_json::to_string(&link).unwrap_or_default());
+    // Dropped when this connection has ended.
+    let mut attendance = None;
     let hub = format!("{}:{}", machine::name(), settings.hub.display());
     let link_to = |servers, login| HostLink { servers, login, id: link_id(), hub: hub.clone(), pid: None };
     if let TunnelEndpoint::Direct { servers, login } = &settings.endpoint {
@@ -158,6 +160,7 @@ fn connect(settings: &TunnelSettings, flag: &StopFlag, on_change: &impl Fn(Tunne
     let followed = running.follow(|stream, line| match (stream, &settings.endpoint) {
         (Stream::Out, _) if link::is_linked(line) => {
             is_connected = true;
+            attendance = Some(tell_attendance(settings, Arc::clone(&input)));
             on_change(TunnelState::Connected);
             ControlFlow::Continue(())
         }
@@ -187,6 +190,23 @@ fn connect(settings: &TunnelSettings, flag: &StopFlag, on_change: &impl Fn(Tunne
         },
         Err(error) => error.to_string(),
     }
+}
+
+/// Sends a line to the host.
+fn say(input: &Mutex<Option<impl Write>>, line: &str) -> bool {
+    let mut input = input.lock().unwrap_or_else(PoisonError::into_inner);
+    input.as_mut().is_some_and(|input| input.write_all(format!("{line}\n").as_bytes()).is_ok())
+}
+
+/// Tells the host whether the session is attended, as long as the result is kept.
+fn tell_attendance(
+    settings: &TunnelSettings,
+    input: Arc<Mutex<Option<impl Write + Send + 'static>>>,
+) -> Sender<()> {
+    let (sender, ended) = channel();
+    let (is_attended, hub) = (settings.is_attended, settings.hub.clone());
+    thread::spawn(move || link::tell_attendance(|| is_attended(&hub), &ended, |line| say(&input, line)));
+    sender
 }
 
 fn link_id() -> String {

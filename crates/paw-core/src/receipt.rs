@@ -423,12 +423,13 @@ impl Receipt {
 
     /// Whether a supervisor or a command answers for its agents.
     pub fn is_looked_after(&self) -> bool {
-        self.has_supervisor() || self.unattended
+        self.has_supervisor() || self.unattended || self.hub_supervision().is_some()
     }
 
     /// Whether its agents have a supervisor, on this machine or on the hub.
     pub fn has_supervisor(&self) -> bool {
-        self.mode == SessionMode::Supervisor || self.hub_supervision().is_some()
+        let has_hub_supervisor = self.hub_supervision().is_some_and(|hub| !hub.unattended);
+        self.mode == SessionMode::Supervisor || has_hub_supervisor
     }
 
     /// How the hub looks after the agents here, if this is another machine of its session.

@@ -15,6 +15,7 @@ use paw_host::{clock, files};
 use paw_session::lifecycle::purge::PurgeProgress;
 use paw_supervisor::merge::{MergeLock, advance};
 use paw_supervisor::prompt_reply::{PendingPrompt, PromptReply};
+use paw_supervisor::unattended::AttendantLock;
 use paw_worktree::{Worktrees, rescue};
 use serde_json::json;
 
@@ -115,8 +116,10 @@ pub(crate) fn run(args: &HostSideArgs, context: &Context) -> Result<(), PawError
             context.output.say(&json!({"agent": prompt.agent(), "approved": prompt.text()}).to_string())
         }
         HostSideAction::Link => {
-            let dir = PawDir::of(&context.require_repo()?.common_dir);
-            link::serve(&dir, io::stdin().lock(), io::stdout().lock())
+            let repo = context.require_repo()?;
+            let take = || AttendantLock::take(&repo.common_dir).ok().flatten();
+            let input = io::BufReader::new(io::stdin());
+            link::serve(&PawDir::of(&repo.common_dir), input, io::stdout().lock(), take)
         }
         HostSideAction::Take(args) => {
             let _lock = context.lock_session(&context.require_repo()?)?;

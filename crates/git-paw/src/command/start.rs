@@ -18,7 +18,7 @@ use paw_cluster::clone;
 use paw_cluster::placement::AUTO;
 use paw_core::config::{LayoutMode, PawConfig};
 use paw_core::paths::PawDir;
-use paw_core::{Diagnostic as _, ErrorCode, HostName, PawError, Receipt, SessionStatus};
+use paw_core::{Diagnostic as _, HostName, PawError, Receipt, SessionStatus};
 use paw_host::clock;
 use paw_host::config::Layers;
 use paw_host::files::{self, Access};
@@ -319,10 +319,6 @@ fn take_remote(
     }
     context.place_agents(wanted, None)?;
     let remote: Vec<_> = wanted.extract_if(.., |agent| agent.host.is_some()).collect();
-    let refuse = |problem: &str| Err(PawError::new(ErrorCode::InvalidArgument, problem));
-    if !remote.is_empty() && args.unattended.is_wanted() {
-        return refuse("agents on other machines cannot run unattended yet");
-    }
     context.require_cluster(&remote)?;
     Ok(remote)
 }

@@ -8,6 +8,7 @@ mod page;
 mod rebase;
 mod specs;
 mod supervision;
+mod unattended;
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};

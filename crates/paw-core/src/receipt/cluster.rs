@@ -22,7 +22,7 @@ pub struct ClusterReceipt {
     /// The agents on other machines. Only the hub knows them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<RemoteAgentReceipt>,
-    /// Set on another machine, if the hub's session has a supervisor.
+    /// Set on another machine, if the hub's session has a supervisor or is unattended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supervision: Option<HubSupervision>,
 }
@@ -33,6 +33,9 @@ pub struct ClusterReceipt {
 pub struct HubSupervision {
     /// `[supervisor]` as it applies on the hub: what its user configured or approved.
     pub config: SupervisorConfig,
+    /// By a command on the hub, only while it runs and the hub is connected. Else by the hub's supervisor.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unattended: bool,
 }
 
 /// A machine of the session.

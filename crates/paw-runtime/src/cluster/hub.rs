@@ -17,6 +17,7 @@ use paw_core::{ErrorCode, HostName, PawError};
 use paw_host::clock;
 use paw_host::files::{self, Access};
 use paw_host::ssh::SshTarget;
+use paw_supervisor::unattended::attendant_lock;
 use paw_view::HostReach;
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -186,6 +187,7 @@ impl RunningHub {
                 hub: self.repo.clone(),
                 endpoint,
                 shared: self.reaches.dir.host_socket(name),
+                is_attended: attendant_lock::is_held,
             };
             let (reaches, snapshots) = (Arc::clone(&self.reaches), Arc::clone(&self.snapshots));
             let host = name.clone();

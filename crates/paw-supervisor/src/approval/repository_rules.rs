@@ -270,7 +270,15 @@ fn stricter(user: &SupervisorConfig, mut merged: SupervisorConfig) -> Supervisor
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use jiff::Timestamp;
+    use paw_core::config::ApprovalLevel;
+    use paw_core::receipt::{ClusterReceipt, HubSupervision};
+    use paw_core::{HostName, SessionName};
+
     use super::*;
+    use crate::approval::judge;
 
     #[test]
     fn passwords_and_tokens_in_addresses_are_recognized() {
@@ -287,6 +295,47 @@ mod tests {
         ] {
             assert!(!has_secret_remote(&format!("remote.origin.url {address}")), "{address}");
         }
+    }
+
+    #[test]
+    fn rules_of_the_hub_apply_on_its_machines_as_far_as_their_own_rules_go() {
+        let config = |level, safe: &[&str]| {
+            let safe_commands = safe.iter().map(|command| (*command).to_owned()).collect();
+            let auto =
+                AutoApproveConfig { approval_level: level, safe_commands, ..AutoApproveConfig::default() };
+            SupervisorConfig { auto_approve: Some(auto), ..SupervisorConfig::default() }
+        };
+        let receipt = |hub: &str| {
+            let mut receipt =
+                Receipt::new(SessionName::new("paw-x").unwrap(), "/x".into(), "x", Timestamp::UNIX_EPOCH);
+            let mut config = config(ApprovalLevel::Conservative, &["make report"]);
+            config.test_command = Some("make check".to_owned());
+            receipt.cluster = Some(ClusterReceipt {
+                stream: String::new(),
+                host: HostName::new("big").unwrap(),
+                hub: HostName::new(hub).unwrap(),
+                version: 1,
+                hosts: BTreeMap::new(),
+                agents: Vec::new(),
+                supervision: Some(HubSupervision { config, unattended: false }),
+            });
+            receipt
+        };
+        let own = |level| RepositoryRules {
+            rules: ApprovalRules::from_config(&config(level, &["make own"])),
+            unapproved: None,
+            supervisor_merges: false,
+        };
+        let place = CommandContext::at("/x");
+        let allows = |rules: &RepositoryRules, command: &str| judge(command, &rules.rules, &place).is_allow();
+        let there = own(ApprovalLevel::Safe).in_session(&receipt("hub"));
+        assert!(allows(&there, "make report") && allows(&there, "make check"));
+        assert!(!allows(&there, "make own"), "the rules of the hub replace those of the machine");
+        assert_eq!(there.rules.level, ApprovalLevel::Conservative);
+        let off = own(ApprovalLevel::Off).in_session(&receipt("hub"));
+        assert!(!allows(&off, "make report"), "the machine's user switched approvals off");
+        let hub = own(ApprovalLevel::Safe).in_session(&receipt("big"));
+        assert!(allows(&hub, "make own") && !allows(&hub, "make report"), "the hub follows its own rules");
     }
 
     #[test]

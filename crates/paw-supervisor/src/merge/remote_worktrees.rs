@@ -1,4 +1,4 @@
-//! Branches whose worktrees are on other machines. What a merge does with a local worktree is done there.
+//! Branches whose worktrees are on other machines. What is done with a local worktree is done there.
 
 use std::fmt::Debug;
 
@@ -9,6 +9,12 @@ use super::advance::AdvanceResult;
 /// The worktrees on other machines.
 pub trait RemoteWorktrees: Debug {
     fn has(&self, branch: &BranchName) -> bool;
+
+    /// Brings the commits of a branch to this machine.
+    fn fetch(&self, branch: &BranchName) -> Result<(), String>;
+
+    /// Gives the agent of a branch a prompt, or a message if it is busy.
+    fn tell(&self, branch: &BranchName, text: &str) -> Result<(), String>;
 
     /// Why a branch cannot be rebased now, if so. The error says why its machine does not answer.
     fn find_obstacle(&self, branch: &BranchName) -> Result<Option<String>, String>;

@@ -1,6 +1,6 @@
 //! Acts for the agents of an unattended session: checks their work, publishes the results, merges.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use paw_broker::client::BrokerClient;
 use paw_broker::{Message, SessionId, StoredMessage};
 use paw_core::text::short_commit;
 use paw_core::{AgentId, BranchName, Diagnostic as _, PawError};
-use paw_host::clock;
+use paw_host::clock::{self, Stopwatch};
 use paw_host::files::Dirs;
 use paw_session::lifecycle::Session;
 
@@ -20,7 +20,7 @@ use super::notice::{NoticeTone, NotifyFn, ProgressNotice, describe, judgement, p
 use super::{WorkJudgement, Workers, fix_prompt};
 use crate::gates::{GateChecks, GateError, GateReport, GateRequest};
 use crate::merge::project_tests::{self, ProjectTests};
-use crate::merge::{self, MergeLock, MergeMember, Verifications};
+use crate::merge::{self, MergeLock, MergeMember, RemoteWorktrees, Verifications};
 use crate::proof::{self, Reuse};
 use crate::sweep;
 
@@ -31,6 +31,8 @@ pub struct UnattendedContext<'a> {
     pub client: BrokerClient,
     pub dirs: &'a Dirs,
     pub notify: NotifyFn,
+    /// The agents on other machines, in a session that has some.
+    pub remote: Option<&'a dyn RemoteWorktrees>,
 }
 
 impl std::fmt::Debug for UnattendedContext<'_> {
@@ -48,8 +50,14 @@ pub(super) struct UnattendedSession<'a> {
     chances: u32,
     /// The last known tip of each branch.
     tips: BTreeMap<AgentId, Option<String>>,
+    /// When the branches on other machines were fetched last.
+    fetched: Stopwatch,
+    /// Branches whose machine did not answer, and that were reported.
+    lost: BTreeSet<BranchName>,
 }
 
+/// Commits on other machines are announced by messages. They are also looked for, but only so often.
+const BETWEEN_FETCHES: Duration = Duration::from_secs(30);
 /// The time limit of one gate.
 const GATE_LIMIT: Duration = Duration::from_mins(30);
 
@@ -58,8 +66,10 @@ impl<'a> UnattendedSession<'a> {
         let mut members = merge::members_of(&context.session.receipt);
         let main = context.session.repo.git().find_default_branch()?;
         members.retain(|member| Some(&member.branch) != main.as_ref());
-        let mut attended = Self { members, context, chances, tips: BTreeMap::new() };
+        let (tips, lost) = (BTreeMap::new(), BTreeSet::new());
+        let mut attended = Self { members, context, chances, tips, fetched: Stopwatch::start(), lost };
         for member in attended.members.clone() {
+            attended.fetch(&member.branch);
             let tip = attended.tip(&member.branch)?;
             attended.tips.insert(member.agent, tip);
         }
@@ -70,6 +80,20 @@ impl<'a> UnattendedSession<'a> {
         Ok(self.context.session.repo.git().find_object(&branch.full_ref(), "commit")?)
     }
 
+    /// Brings the commits of a branch here, if it is on another machine. Says once that this is not possible.
+    fn fetch(&mut self, branch: &BranchName) {
+        let Some(remote) = self.context.remote.filter(|remote| remote.has(branch)) else { return };
+        match remote.fetch(branch) {
+            Ok(()) => {
+                self.lost.remove(branch);
+            }
+            Err(why) if self.lost.insert(branch.clone()) => {
+                (self.context.notify)(ProgressNotice::Warning(&format!("cannot fetch {branch}: {why}")));
+            }
+            Err(_) => {}
+        }
+    }
+
     /// Applies a message, and checks whether its agent's branch moved.
     pub(super) fn record(&mut self, stored: &StoredMessage, workers: &mut Workers) -> Result<(), PawError> {
         self.tell_of(stored);
@@ -77,6 +101,9 @@ impl<'a> UnattendedSession<'a> {
         let of = |member: &&MergeMember| member.agent == *stored.message.subject();
         match self.members.iter().find(of).cloned() {
             Some(member) if matches!(stored.message, Message::Status(_) | Message::Artifact(_)) => {
+                if matches!(stored.message, Message::Artifact(_)) {
+                    self.fetch(&member.branch);
+                }
                 self.look_at(&member, workers)
             }
             _ => Ok(()),
@@ -85,6 +112,10 @@ impl<'a> UnattendedSession<'a> {
 
     /// Checks every branch, because not every commit is reported by a message.
     pub(super) fn look_at_all(&mut self, workers: &mut Workers) -> Result<(), PawError> {
+        if self.fetched.elapsed() >= BETWEEN_FETCHES {
+            self.members.clone().iter().for_each(|member| self.fetch(&member.branch));
+            self.fetched = Stopwatch::start();
+        }
         self.members.clone().iter().try_for_each(|member| self.look_at(member, workers))
     }
 
@@ -145,11 +176,12 @@ impl<'a> UnattendedSession<'a> {
 
     /// Runs the gates on a branch in a new thread.
     pub(super) fn verify(
-        &self,
+        &mut self,
         agent: AgentId,
         branch: BranchName,
         events: &EventQueue,
     ) -> Result<(), PawError> {
+        self.fetch(&branch);
         let has_work = self.has_work(&branch)?;
         if has_work {
             self.note(&agent, NoticeTone::Started, "checking", "");
@@ -223,9 +255,19 @@ impl<'a> UnattendedSession<'a> {
         }
     }
 
-    /// Types the fix prompt into the agent's pane. Without a pane, the agent finds the report in its inbox.
+    /// Types the fix prompt into the agent's pane, or has its machine do that. Without a pane, the agent finds the report in its inbox.
     fn ask_to_fix(&self, agent: &AgentId, text: &str) -> Result<(), PawError> {
         let session = self.context.session;
+        let member = self.members.iter().find(|member| member.agent == *agent);
+        let branch = member.map(|member| &member.branch);
+        if let Some((remote, branch)) = self.context.remote.zip(branch).filter(|(remote, it)| remote.has(it))
+        {
+            if let Err(why) = remote.tell(branch, text) {
+                let warning = format!("cannot send the fix prompt to {branch}: {why}");
+                (self.context.notify)(ProgressNotice::Warning(&warning));
+            }
+            return Ok(());
+        }
         let swept = sweep::sweep(session, clock::now())?;
         let found = swept.into_iter().find(|swept| swept.id == *agent);
         let Some((pane, cli)) = found.and_then(|swept| Some((swept.pane?.id, swept.cli))) else {
@@ -246,7 +288,11 @@ impl<'a> UnattendedSession<'a> {
     }
 
     /// Whether a verified branch has moved without a message.
-    pub(super) fn find_moved(&self, workers: &mut Workers) -> Result<bool, PawError> {
+    pub(super) fn find_moved(&mut self, workers: &mut Workers) -> Result<bool, PawError> {
+        let verified: Vec<_> = workers.verified().map(|(_, branch, _)| branch.clone()).collect();
+        for branch in &verified {
+            self.fetch(branch);
+        }
         let mut moved = Vec::new();
         for (agent, branch, commit) in workers.verified() {
             let tip = self.tip(branch)?;
@@ -289,7 +335,8 @@ impl<'a> UnattendedSession<'a> {
         let lock = MergeLock::take(repo)?;
         let merge = project_tests::open(&names, repo, Some(session))?;
         let limit = GATE_LIMIT.min(events.remaining());
-        let tests = ProjectTests::new(repo, self.context.checks.clone(), limit, self.context.dirs);
+        let tests = ProjectTests::new(repo, self.context.checks.clone(), limit, self.context.dirs)
+            .with_remote(self.context.remote);
         let on_line = |line: &str| (self.context.notify)(ProgressNotice::Progress(line));
         match merge.run_with_tests(lock, true, &tests, client, events.stop(), &on_line) {
             Err(_) if events.stop().is_raised() => Ok(None),

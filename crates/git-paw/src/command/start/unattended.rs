@@ -19,6 +19,7 @@ use paw_supervisor::unattended::{self, UnattendedEnd, UnattendedOptions};
 use super::StartArgs;
 use crate::approval::{self, Consent};
 use crate::context::Context;
+use crate::remote_worktrees::HostWorktrees;
 
 /// Flags of an unattended session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
@@ -125,6 +126,7 @@ fn follow(
         merge: args.merge,
     };
     let output = context.output;
+    let remote = HostWorktrees::find(session);
     let summary = unattended::follow(
         options,
         unattended::UnattendedContext {
@@ -133,6 +135,7 @@ fn follow(
             client: context.broker_client()?,
             dirs: &context.dirs,
             notify: Arc::new(move |notice| show::notice(notice, output)),
+            remote: remote.as_ref().map(|remote| remote as _),
         },
     )?;
     show::summary(&summary, context)?;
