@@ -56,8 +56,16 @@ impl Session {
     /// Adds the state that its messages contain. If the log cannot be read, the rest of the view is still shown.
     pub fn add_messages(&self, view: &mut SessionView) {
         let session = SessionId::new(&self.receipt.session_id());
+        let listed: Vec<_> = view.agents.iter().filter(|agent| agent.member.is_some()).cloned().collect();
         if let Err(error) = messages::load(&self.repo.common_dir, Some(&session), view) {
             tracing::warn!(target: "paw::session", "cannot read the messages: {error}");
+        }
+        // An agent that was removed and added again has said farewell before.
+        for (place, agent) in listed.into_iter().enumerate() {
+            match view.agents.iter_mut().find(|known| known.id == agent.id) {
+                Some(known) => known.member = known.member.take().or(agent.member),
+                None => view.agents.insert(place.min(view.agents.len()), agent),
+            }
         }
     }
 
