@@ -1,6 +1,7 @@
 //! The page of the hub, for an agent on another machine.
 
 use std::fs;
+use std::net::TcpStream;
 
 use paw_testkit::{AgentLook, FakeAgent, wait_until};
 use serde_json::{Value, json};
@@ -165,6 +166,17 @@ fn the_page_shows_the_terminal_of_an_agent_on_another_machine_and_types_into_it_
     assert!(!text["text"].as_str().unwrap().contains("late"), "{text}");
     let clients = || page.world.machine.tmux(&["list-clients", "-F", "#{client_control_mode}"]).stdout;
     wait_until("no connection is left there", || (!clients().contains('1')).then_some(()));
+
+    // Nor does one whose server was killed.
+    let shown = Shown::open(&browser, "feat-b");
+    browser.post("agents/feat-b/take", &json!({}));
+    page.wait_for_border(true);
+    page.world.kill(page.world.process_here());
+    page.wait_for_border(false);
+    drop(shown);
+    page.world.run(&["start"]);
+    page.world.wait_until_reachable(true);
+    wait_until("the page is back", || TcpStream::connect(&browser.address).ok());
 
     // In a browser, the page says why it has to wait, and goes on by itself.
     let chromium = Browser::start(&page.world.machine.sandbox, Hand::Pointer);
