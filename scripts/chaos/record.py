@@ -12,9 +12,11 @@ STORE, TABLE = ROOT / "bench/results.tsv", ROOT / "bench/RESULTS.md"
 COMMIT = subprocess.run(["git", "describe", "--always"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
 
 
-def record(name, rows):
-    """Rows of (what, measured, budget, whether it is met or None), of `chaos`, `soak` or `test-hosts`."""
-    at = f"{COMMIT}, {time.strftime('%F', time.gmtime())}, load {os.getloadavg()[1]:.1f}"
+def record(name, rows, load=None):
+    """Rows of (what, measured, budget, whether it is met or None), of `chaos`, `soak` or `test-hosts`.
+
+    `load` is that of the machine meanwhile, if it is known better than by its last minutes."""
+    at = f"{COMMIT}, {time.strftime('%F', time.gmtime())}, load {load or f'{os.getloadavg()[1]:.1f}'}"
     words = {True: "met", False: "MISSED", None: ""}
     fresh = [[f"{name}: {what}", measured, budget, words[met], at] for what, measured, budget, met in rows]
     replaced = {row[0] for row in fresh}

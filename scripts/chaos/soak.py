@@ -19,12 +19,13 @@ AGENT = "#!/bin/sh\nwhile :; do date; sleep 1; done\n"
 
 
 def run(program, minutes):
+    """Figures of `figures`, and the load of the machine meanwhile."""
     home = Path(tempfile.mkdtemp(prefix="paw-chaos-soak-"))
     world = World(home, program)
     (home / "bin/claude").write_text(AGENT)
-    samples = []
+    samples, loads = [], []
     try:
-        watch(world, minutes * 60, samples)
+        watch(world, minutes * 60, samples, loads)
     except KeyboardInterrupt:
         pass
     finally:
@@ -35,7 +36,7 @@ def run(program, minutes):
         world.paw("purge", "--force", timeout=1200)
         world.end()
     shutil.rmtree(home, ignore_errors=True)
-    return rows
+    return rows, f"{min(loads):.1f} to {max(loads):.1f}" if loads else None
 
 
 def figures(samples):
@@ -60,7 +61,7 @@ def mean(values):
     return sum(values) / max(1, len(values))
 
 
-def watch(world, seconds, samples):
+def watch(world, seconds, samples, loads):
     world.make_repo(2000)
     world.configure("[broker]\nenabled = true\n[logging]\nenabled = true\n")
     names = [f"feat/{number}" for number in range(AGENTS)]
@@ -80,6 +81,7 @@ def watch(world, seconds, samples):
             share = 100 * (spent - used) / (now - at)
             samples.append((now - begin, *state(world), share, *space(world)))
             used, at = spent, now
+            loads.append(os.getloadavg()[0])
             world.paw("say", "feedback", f"feat-{turn % AGENTS}", f"edit {turn}")
         if turn % 60 == 0:
             path = paths[turn // 60 % AGENTS]
