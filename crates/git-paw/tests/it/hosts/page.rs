@@ -178,7 +178,7 @@ fn the_page_shows_the_terminal_of_an_agent_on_another_machine_and_types_into_it_
     page.world.wait_until_reachable(true);
     wait_until("the page is back", || TcpStream::connect(&browser.address).ok());
 
-    // In a browser, the page says why it has to wait, and goes on by itself.
+    // In a browser, the page says why it has to wait, and continues by itself.
     let chromium = Browser::start(&page.world.machine.sandbox, Hand::Pointer);
     if let Some(chromium) = &chromium {
         chromium.show_as(1440, 900, "light");
