@@ -12,7 +12,10 @@ use tokio::time::Instant;
 
 use crate::cache::{CacheLookup, CachedMessage, SessionCache};
 use crate::log::writer::{self, WriterContext, WriterJob};
-use crate::log::{LogEntry, LogError, MessageDraft, MessageLog, PageLimit, SendId, SessionId, StoredMessage};
+use crate::log::{
+    LogEntry, LogError, MessageDraft, MessageLog, PageLimit, SendId, SessionId, StoredMessage, StreamId,
+    StreamProgress,
+};
 use crate::message::Message;
 use crate::record::AgentRecords;
 
@@ -212,6 +215,18 @@ impl Bus {
     /// Changes when a message is stored, and closes with the bus.
     pub(crate) fn head_changes(&self) -> watch::Receiver<u64> {
         self.head.clone()
+    }
+
+    /// Stores messages of other hosts, and how far their stream was read. They are durable and readable when it returns.
+    pub async fn append_replicated(
+        &self,
+        stream: StreamId,
+        progress: StreamProgress,
+    ) -> Result<(), LogError> {
+        let (done, answer) = oneshot::channel();
+        let job = WriterJob::Replicate { stream, progress: Box::new(progress), done };
+        self.jobs.send(job).await.map_err(|_| LogError::Closed)?;
+        answer.await.map_err(|_| LogError::Closed)?
     }
 
     /// Reads messages that other processes wrote.

@@ -337,13 +337,14 @@ pub trait MessageLog: Send + Sync + fmt::Debug {
     /// session was purged.
     fn join_stream(&self, session: &SessionId, stream: &StreamId) -> Result<ReplicaState, LogError>;
 
-    /// Stores messages of other hosts and the position in the stream behind them, all or nothing.
+    /// Stores messages of other hosts and the position in the stream behind them, all or nothing. Returns the sequence number of
+    /// the first message. The others follow it in order.
     fn append_replicated(
         &self,
         session: &SessionId,
         stream: &StreamId,
         progress: &StreamProgress,
-    ) -> Result<(), LogError>;
+    ) -> Result<u64, LogError>;
 
     /// Lets a stream be joined again whose session was purged here: its hub has invited this machine once more. Everything in the
     /// stream is read from the beginning.

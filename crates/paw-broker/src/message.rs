@@ -9,6 +9,7 @@
 mod display;
 mod error;
 mod fields;
+mod object;
 mod region;
 mod wire;
 
@@ -21,6 +22,7 @@ use serde_json::{Map, Value};
 pub use error::MessageError;
 use fields::{Fields, shown};
 pub use fields::{agent_id, is_placeholder};
+use object::Payload;
 pub use region::{IntentFile, Region};
 pub use status::StatusSource;
 use wire::WireFormat;
@@ -83,9 +85,9 @@ macro_rules! messages {
             /// The wire names of all types, in the order of error messages.
             pub const TYPES: [&str; [$($name::TYPE),+].len()] = [$($name::TYPE),+];
 
-            fn read(name: &str, envelope: Fields) -> Result<Self, MessageError> {
+            fn read(name: &str, envelope: Fields<'_>, payload: Option<Payload<'_>>) -> Result<Self, MessageError> {
                 match name {
-                    $($name::TYPE => wire::read::<$name>(envelope).map(Self::from),)+
+                    $($name::TYPE => wire::read::<$name>(envelope, payload).map(Self::from),)+
                     _ => Err(MessageError::UnknownType(shown(name))),
                 }
             }

@@ -152,7 +152,8 @@ fn run_host(job: &HostJob) {
     let mut input = std::io::stdin().lines();
     input.next().unwrap().unwrap();
     let mut subscription = node.bus.subscribe();
-    let own: Vec<AgentId> = (0..job.agents).map(|number| agent(job.number, number)).collect();
+    let own: std::collections::HashSet<AgentId> =
+        (0..job.agents).map(|number| agent(job.number, number)).collect();
     let reading = node.runtime.spawn(async move {
         let mut latencies = Vec::new();
         while let Ok(Some(page)) = subscription.next().await {
@@ -357,6 +358,13 @@ fn main() {
         let job: HostJob = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
         return run_host(&job);
     }
-    let met = [deliver(10, 10, 500.0, 100.0), deliver(50, 20, 2000.0, 500.0), local_publish()];
+    // Names choose some of them: `cargo bench -p paw-cluster --bench hosts -- 50-hosts`.
+    let chosen: Vec<String> = std::env::args().skip(1).filter(|name| !name.starts_with('-')).collect();
+    let is_chosen = |name: &str| chosen.is_empty() || chosen.iter().any(|chosen| chosen == name);
+    let met = [
+        !is_chosen("10-hosts") || deliver(10, 10, 500.0, 100.0),
+        !is_chosen("50-hosts") || deliver(50, 20, 2000.0, 500.0),
+        !is_chosen("publish") || local_publish(),
+    ];
     std::process::exit(i32::from(met.contains(&false)));
 }

@@ -7,13 +7,14 @@ use paw_broker::log::{LogEpoch, StreamId};
 use paw_core::HostName;
 use paw_host::signing::{PublicKey, SecretKey};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use crate::roster::Roster;
 
 /// The format this version writes and reads.
-const FORMAT: u32 = 1;
-/// Signed in front of a batch, so that a signature means nothing else.
-const PURPOSE: &[u8] = b"git paw batch 1\n";
+const FORMAT: u32 = 2;
+/// Signed in front of the hash of a batch, so that a signature means nothing else.
+const PURPOSE: &[u8] = b"git paw batch 2\n";
 /// Sequence numbers that every reader can store.
 const LARGEST_SEQ: u64 = 1 << 53;
 
@@ -98,25 +99,43 @@ impl Batch {
             let _ = write!(text, "\n{} {} {}", row.seq, row.at.as_microsecond(), row.body);
         }
         let payload = text.into_bytes();
-        let signature = key.sign(&signed_bytes(&payload));
+        let signature = key.sign(&signed_bytes(&PayloadHash::of(&payload)));
         SignedBatch { payload, signature }
     }
 
-    /// Reads the header without trusting it, to know whose key has to fit.
-    pub fn claimed_host(payload: &[u8]) -> Result<HostName, BatchError> {
+    /// The batch, if `key` has signed it.
+    #[cfg(test)]
+    fn open(payload: &[u8], signature: &str, key: &PublicKey) -> Result<Self, BatchError> {
+        ClaimedBatch::read(payload)?.open(&PayloadHash::of(payload), signature, key)
+    }
+}
+
+/// A batch whose header says whose key has to fit. Nothing in it is trusted yet.
+#[derive(Debug)]
+pub struct ClaimedBatch<'a> {
+    header: BatchHeader,
+    payload: &'a [u8],
+}
+
+impl<'a> ClaimedBatch<'a> {
+    pub fn read(payload: &'a [u8]) -> Result<Self, BatchError> {
         let header = payload.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        parse_header(header).map(|header| header.host)
+        Ok(Self { header: parse_header(header)?, payload })
     }
 
-    /// The batch, if `key` has signed it.
-    pub fn open(payload: &[u8], signature: &str, key: &PublicKey) -> Result<Self, BatchError> {
-        if !key.has_signed(&signed_bytes(payload), signature) {
+    pub fn host(&self) -> &HostName {
+        &self.header.host
+    }
+
+    /// The batch, if `key` has signed it. `hash` is the one of its payload.
+    pub fn open(self, hash: &PayloadHash, signature: &str, key: &PublicKey) -> Result<Batch, BatchError> {
+        let Self { header, payload } = self;
+        if !key.has_signed(&signed_bytes(hash), signature) {
             return Err(BatchError::Unsigned);
         }
         let malformed = |what: &str| BatchError::Malformed(what.to_owned());
         let text = std::str::from_utf8(payload).map_err(|_| malformed("not UTF-8"))?;
-        let mut lines = text.split('\n');
-        let header = parse_header(lines.next().unwrap_or_default().as_bytes())?;
+        let lines = text.split('\n').skip(1);
         let mut rows: Vec<BatchRow> = Vec::new();
         for line in lines {
             let row = parse_row(line).ok_or_else(|| malformed("a line is not a message"))?;
@@ -125,12 +144,26 @@ impl Batch {
             }
             rows.push(row);
         }
-        Ok(Self { header, rows })
+        Ok(Batch { header, rows })
     }
 }
 
-fn signed_bytes(payload: &[u8]) -> Vec<u8> {
-    [PURPOSE, payload].concat()
+/// The SHA-256 of a payload. It is signed instead of the payload, so that each reader hashes the payload once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PayloadHash([u8; 32]);
+
+impl PayloadHash {
+    pub fn of(payload: &[u8]) -> Self {
+        Self(Sha256::digest(payload).into())
+    }
+
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+fn signed_bytes(hash: &PayloadHash) -> Vec<u8> {
+    [PURPOSE, hash.as_bytes()].concat()
 }
 
 fn parse_header(line: &[u8]) -> Result<BatchHeader, BatchError> {
@@ -178,7 +211,7 @@ mod tests {
         batch.header.after = Some(MessageId { epoch: LogEpoch::random(), seq: 9 });
         batch.header.roster = Some(Roster::new(HostName::new("hub").unwrap(), key.public()));
         let SignedBatch { payload, signature } = batch.sign(&key);
-        assert_eq!(Batch::claimed_host(&payload).unwrap().as_str(), "big");
+        assert_eq!(ClaimedBatch::read(&payload).unwrap().host().as_str(), "big");
         assert_eq!(Batch::open(&payload, &signature, &key.public()).unwrap(), batch);
         batch.rows.clear();
         let SignedBatch { payload, signature } = batch.sign(&key);
@@ -197,6 +230,7 @@ mod tests {
         refused(&payload, &batch(&["{}"]).sign(&own).signature, &own);
         refused(&[payload.as_slice(), b" "].concat(), &signature, &own);
         refused(&payload, &own.sign(&payload), &own);
+        refused(&payload, &own.sign(PayloadHash::of(&payload).as_bytes()), &own);
     }
 
     #[test]
@@ -211,9 +245,9 @@ mod tests {
             let error = Batch::open(&payload, &signature, &key.public()).unwrap_err();
             assert!(matches!(error, BatchError::Malformed(_)), "{numbers:?}: {error}");
         }
-        batch.header.format = 2;
+        batch.header.format = FORMAT + 1;
         let SignedBatch { payload, .. } = batch.sign(&key);
-        assert_eq!(Batch::claimed_host(&payload), Err(BatchError::Format(2)));
+        assert_eq!(ClaimedBatch::read(&payload).unwrap_err(), BatchError::Format(FORMAT + 1));
     }
 
     proptest! {
@@ -221,10 +255,9 @@ mod tests {
         fn no_bytes_crash_the_parser(payload in prop::collection::vec(any::<u8>(), 0..200), text in ".{0,200}") {
             let key = key("a");
             for payload in [payload.as_slice(), text.as_bytes()] {
-                let _ = Batch::claimed_host(payload);
-                let _ = Batch::open(payload, &key.sign(&signed_bytes(payload)), &key.public());
-                let line = [br#"{"format":1}"#.as_slice(), b"\n", payload].concat();
-                let _ = Batch::open(&line, &key.sign(&signed_bytes(&line)), &key.public());
+                let _ = Batch::open(payload, &key.sign(&signed_bytes(&PayloadHash::of(payload))), &key.public());
+                let line = [br#"{"format":2}"#.as_slice(), b"\n", payload].concat();
+                let _ = Batch::open(&line, &key.sign(&signed_bytes(&PayloadHash::of(&line))), &key.public());
             }
         }
     }

@@ -32,6 +32,7 @@ pub mod link;
 #[cfg(feature = "nats")]
 pub mod nats;
 pub mod outbox;
+pub mod pace;
 pub mod placement;
 pub mod reader;
 pub mod relocate;

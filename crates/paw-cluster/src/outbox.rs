@@ -77,6 +77,7 @@ pub struct Outbox {
     sent: u64,
     /// Messages after `sent` that were read from the log.
     waiting: VecDeque<BatchRow>,
+    waiting_bytes: usize,
     /// The newest message that was read from the log.
     read: u64,
 }
@@ -85,7 +86,7 @@ impl Outbox {
     /// At a start, when it is not known what the stream holds.
     pub fn new(epochs: LogEpochs) -> Self {
         let state = SendState::Reading { until: None };
-        Self { epochs, state, own_seq: 0, sent: 0, waiting: VecDeque::new(), read: 0 }
+        Self { epochs, state, own_seq: 0, sent: 0, waiting: VecDeque::new(), waiting_bytes: 0, read: 0 }
     }
 
     /// Sends nothing until the stream was read up to its end, whose number is not known yet.
@@ -115,6 +116,7 @@ impl Outbox {
         self.own_seq = position.own_seq;
         self.sent = position.sent;
         self.waiting.clear();
+        self.waiting_bytes = 0;
         self.read = self.sent;
         true
     }
@@ -124,9 +126,9 @@ impl Outbox {
         self.read
     }
 
-    /// Whether more messages should be added.
+    /// Whether more messages should be added: until there are enough for a whole batch.
     pub fn wants_more(&self) -> bool {
-        self.is_known() && self.waiting.is_empty()
+        self.is_known() && self.waiting_bytes < BATCH_BYTES
     }
 
     fn is_known(&self) -> bool {
@@ -135,7 +137,10 @@ impl Outbox {
 
     /// Adds the next messages of the log, and the number up to which it was read. Other hosts' messages are not among them.
     pub fn add(&mut self, rows: impl IntoIterator<Item = BatchRow>, read: u64) {
-        self.waiting.extend(rows);
+        for row in rows {
+            self.waiting_bytes += row.size();
+            self.waiting.push_back(row);
+        }
         self.read = self.read.max(read);
     }
 
@@ -158,6 +163,7 @@ impl Outbox {
             if is_full || self.epochs.find(row.seq) != Some(&epoch) {
                 break;
             }
+            self.waiting_bytes -= row.size();
             rows.extend(self.waiting.pop_front());
         }
         let through = rows.last().map_or(self.sent, |row: &BatchRow| row.seq);
@@ -221,6 +227,23 @@ mod tests {
         outbox.reset();
         outbox.stored(13);
         assert!(outbox.needs_end(), "an answer after a reset is too late");
+    }
+
+    #[test]
+    fn messages_are_collected_for_a_whole_batch_while_one_is_on_its_way() {
+        let mut outbox = Outbox::new(epochs().0);
+        outbox.ends_at(0);
+        assert!(outbox.has_read(&StreamPosition::default()));
+        outbox.add([row(1, 10)], 1);
+        assert!(outbox.wants_more() && outbox.next(false).is_some_and(|next| next.rows.len() == 1));
+        for seq in 2..=5 {
+            assert!(outbox.wants_more());
+            outbox.add([row(seq, 60_000)], seq);
+        }
+        assert!(!outbox.wants_more(), "a whole batch waits");
+        outbox.stored(1);
+        assert_eq!(outbox.next(false).unwrap().rows.len(), 3);
+        assert!(outbox.wants_more());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use paw_broker::message::Message;
 use paw_core::{AgentId, HostName};
 use sha2::{Digest as _, Sha256};
 
-use crate::batch::{Batch, BatchError, BatchRow, MessageId};
+use crate::batch::{Batch, BatchError, BatchRow, ClaimedBatch, MessageId, PayloadHash};
 use crate::outbox::LogEpochs;
 use crate::roster::Roster;
 
@@ -26,9 +26,10 @@ pub struct StreamEntry<'a> {
 }
 
 impl StreamEntry<'_> {
-    fn digest(&self) -> String {
+    fn digest(&self, payload: &PayloadHash) -> String {
         let mut hash = Sha256::new();
-        for part in [self.host.as_bytes(), self.signature.unwrap_or_default().as_bytes(), self.payload] {
+        for part in [self.host.as_bytes(), self.signature.unwrap_or_default().as_bytes(), payload.as_bytes()]
+        {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }
@@ -155,7 +156,8 @@ impl StreamReader {
 
     /// Reads the next entry.
     pub fn read(&mut self, entry: &StreamEntry<'_>) -> Result<(), ReadAgain> {
-        let digest = entry.digest();
+        let hash = PayloadHash::of(entry.payload);
+        let digest = entry.digest(&hash);
         if let Some(cursor) = &self.position.cursor {
             if !self.is_confirmed {
                 if entry.seq != cursor.seq || digest != cursor.digest {
@@ -171,7 +173,7 @@ impl StreamReader {
         if entry.host == self.host.as_str() {
             self.position.own_seq = entry.seq;
         }
-        match self.read_batch(entry) {
+        match self.read_batch(entry, &hash) {
             Ok(true) => {}
             Ok(false) => {
                 self.start_over();
@@ -190,17 +192,17 @@ impl StreamReader {
     }
 
     /// Returns false if the stream has to be read again from its beginning.
-    fn read_batch(&mut self, entry: &StreamEntry<'_>) -> Result<bool, SkipReason> {
-        let host = Batch::claimed_host(entry.payload)?;
-        if host.as_str() != entry.host {
-            return Err(SkipReason::OtherHost(host));
+    fn read_batch(&mut self, entry: &StreamEntry<'_>, hash: &PayloadHash) -> Result<bool, SkipReason> {
+        let claimed = ClaimedBatch::read(entry.payload)?;
+        if claimed.host().as_str() != entry.host {
+            return Err(SkipReason::OtherHost(claimed.host().clone()));
         }
-        let Some(member) = self.roster.members.get(&host) else {
+        let Some(member) = self.roster.members.get(claimed.host()) else {
             self.unknown_hosts.insert(entry.host.to_owned());
             return Err(SkipReason::UnknownHost);
         };
-        let batch = Batch::open(entry.payload, entry.signature.unwrap_or_default(), &member.key)?;
-        let Batch { header, rows } = batch;
+        let Batch { header, rows } = claimed.open(hash, entry.signature.unwrap_or_default(), &member.key)?;
+        let host = header.host;
         if header.stream != self.stream {
             return Err(SkipReason::OtherStream);
         }
@@ -218,12 +220,7 @@ impl StreamReader {
             }
             return Err(SkipReason::Gap);
         }
-        let origin = Origin { host, epoch: header.epoch };
-        for row in &rows {
-            if let Err(reason) = self.read_row(&origin, row) {
-                self.skip(entry, reason);
-            }
-        }
+        self.read_rows(entry, &Origin { host, epoch: header.epoch }, &rows);
         Ok(true)
     }
 
@@ -250,18 +247,29 @@ impl StreamReader {
         self.origins.get(&origin).is_some_and(|newest| *newest >= id.seq)
     }
 
+    /// Reads the rows of a batch: local ones that are now in the stream, and those that are not stored yet.
+    fn read_rows(&mut self, entry: &StreamEntry<'_>, origin: &Origin, rows: &[BatchRow]) {
+        let known = self.origins.get(origin).copied().unwrap_or_default();
+        let mut newest = known;
+        for row in rows {
+            let is_local =
+                origin.host == self.host && self.epochs.find(row.seq).is_some_and(|own| *own == origin.epoch);
+            if is_local {
+                self.position.sent = self.position.sent.max(row.seq);
+            } else if row.seq > newest {
+                newest = row.seq;
+                if let Err(reason) = self.read_row(origin, row) {
+                    self.skip(entry, reason);
+                }
+            }
+        }
+        if newest > known {
+            self.origins.insert(origin.clone(), newest);
+            self.changed_origins.insert(origin.clone(), newest);
+        }
+    }
+
     fn read_row(&mut self, origin: &Origin, row: &BatchRow) -> Result<(), SkipReason> {
-        let id = MessageId { epoch: origin.epoch.clone(), seq: row.seq };
-        if origin.host == self.host && self.epochs.contains(&id) {
-            self.position.sent = self.position.sent.max(row.seq);
-            return Ok(());
-        }
-        let newest = self.origins.entry(origin.clone()).or_default();
-        if row.seq <= *newest {
-            return Ok(());
-        }
-        *newest = row.seq;
-        self.changed_origins.insert(origin.clone(), row.seq);
         let message = Message::parse(row.body.as_bytes()).map_err(|_| SkipReason::UnknownMessage(row.seq))?;
         if !self.roster.may_send(&origin.host, &message) {
             let sender = message.sender().unwrap_or_else(|| message.subject());
@@ -287,6 +295,15 @@ impl StreamReader {
             position: self.position.clone(),
             roster: roster.and_then(Result::ok),
         })
+    }
+
+    /// Whether messages of other hosts, or a roster, wait to be stored. A position alone may be lost: what follows it is read again.
+    pub fn has_news(&self) -> bool {
+        !self.messages.is_empty() || self.has_new_roster
+    }
+
+    pub fn has_progress(&self) -> bool {
+        self.has_progress
     }
 
     /// Whether an own entry was stored without the one before it, so that messages have to be sent again.

@@ -19,16 +19,17 @@ use tokio::time::Instant;
 use crate::batch::{Batch, BatchHeader, BatchRow};
 use crate::nats::{NatsEntries, NatsEntry, NatsError, NatsSettings, NatsStream, SendOutcome};
 use crate::outbox::{LARGEST_MESSAGE, Outbox};
+use crate::pace::Pace;
 use crate::reader::{ReadAgain, SkippedEntry, StreamReader};
 use crate::roster::Roster;
 
-/// The least time between two batches. While many messages are published, larger batches cost less.
-const SEND_PAUSE: Duration = Duration::from_millis(3);
 const SHORTEST_RETRY: Duration = Duration::from_millis(50);
 const LONGEST_RETRY: Duration = Duration::from_secs(5);
-/// Entries that are stored with one commit.
+/// Entries that are read before anything else is done, and bytes that are stored with one commit.
 const READ_ENTRIES: usize = 500;
 const READ_BYTES: usize = 4 << 20;
+/// The least time between two commits of a position alone.
+const POSITION_PAUSE: Duration = Duration::from_secs(1);
 
 /// What a replicator needs.
 #[derive(Debug)]
@@ -112,6 +113,11 @@ pub struct Replicator {
     /// The version of the roster in the batch that is on its way.
     announcing: u64,
     send_at: Instant,
+    pace: Pace,
+    stored_at: Instant,
+    store_pause: Duration,
+    /// Bytes that were read since then.
+    unstored: usize,
     failures: u32,
     nonce: u64,
     /// The stream was read as this host before.
@@ -146,6 +152,10 @@ impl Replicator {
             sending: None,
             announcing: 0,
             send_at: Instant::now(),
+            pace: Pace::default(),
+            stored_at: Instant::now(),
+            store_pause: Duration::ZERO,
+            unstored: 0,
             failures: 0,
             nonce: 0,
             has_joined: false,
@@ -167,6 +177,11 @@ impl Replicator {
             };
             self.sending = None;
             self.outbox.reset();
+            let interruption = match interruption {
+                Interruption::Log(_) => interruption,
+                // What was read is stored before anything waits.
+                _ => self.store().await.err().unwrap_or(interruption),
+            };
             match interruption {
                 Interruption::Log(error) => {
                     if let Err(error) = self.join_again(error).await {
@@ -254,11 +269,13 @@ impl Replicator {
             self.prepare_to_send().await?;
             let wants_more = self.outbox.wants_more();
             let may_send = self.sending.is_none() && self.has_something_to_send();
+            let (has_progress, store_at) = (self.reader.has_progress(), self.store_at());
             tokio::select! {
                 entry = entries.next() => self.read(entry?, &mut entries).await?,
                 outcome = wait_for(&mut self.sending) => self.handle_outcome(outcome),
                 page = next_page(&mut self.messages), if wants_more => self.add_to_outbox(page.map_err(Interruption::Log)?)?,
                 () = tokio::time::sleep_until(self.send_at), if may_send => self.send(),
+                () = tokio::time::sleep_until(store_at), if has_progress => self.store().await?,
                 changed = self.settings.roster.changed(), if self.settings.nats.is_hub => {
                     changed.map_err(|_| Interruption::Log(LogError::Closed))?;
                 }
@@ -303,14 +320,22 @@ impl Replicator {
         self.outbox.needs_end() || self.outbox.can_send(self.has_news())
     }
 
-    /// Reads this entry and those that have arrived, and stores them with one commit.
+    /// When the messages that were read are stored: at once after a quiet moment. While many arrive, those of a few milliseconds
+    /// share a commit. A position alone is stored rarely, so that nothing is written for messages of this host.
+    fn store_at(&self) -> Instant {
+        self.stored_at + if self.reader.has_news() { self.store_pause } else { POSITION_PAUSE }
+    }
+
+    /// Reads this entry and those that have arrived.
     async fn read(&mut self, first: NatsEntry, entries: &mut NatsEntries) -> Result<(), Interruption> {
-        let (mut next, mut count, mut size) = (Some(first), 0, 0);
+        let (mut next, mut count, mut size, now) = (Some(first), 0, 0, Instant::now());
         let (mut result, mut interrupted) = (Ok(()), None);
         while let Some(entry) = next.take() {
             count += 1;
             size += entry.size();
-            result = self.reader.read(&entry.as_entry());
+            let entry = entry.as_entry();
+            self.pace.note(entry.host, now);
+            result = self.reader.read(&entry);
             if result.is_err() || count >= READ_ENTRIES || size >= READ_BYTES {
                 break;
             }
@@ -323,27 +348,31 @@ impl Replicator {
                 () = std::future::ready(()) => {}
             }
         }
-        self.store().await?;
+        self.unstored += size;
+        if result.is_err() || self.unstored >= READ_BYTES {
+            self.store().await?;
+        }
         self.report_skipped();
         if self.reader.take_own_gap() {
             self.outbox.reset();
         }
-        let last = self.status.borrow().last;
-        self.note_end(last);
+        if !self.reader.has_news() {
+            let last = self.status.borrow().last;
+            self.note_end(last);
+        }
         result?;
         interrupted.map_or(Ok(()), |error| Err(error.into()))
     }
 
     async fn store(&mut self) -> Result<(), Interruption> {
         let Some(progress) = self.reader.take_progress() else { return Ok(()) };
-        let has_messages = !progress.messages.is_empty();
-        let (log, session) = (Arc::clone(&self.settings.log), self.settings.bus.session().clone());
         let stream = self.settings.nats.stream.clone();
-        let stored = tokio::task::spawn_blocking(move || log.append_replicated(&session, &stream, &progress));
-        stored.await.map_err(|_| Interruption::Log(LogError::Closed))?.map_err(Interruption::Log)?;
-        if has_messages {
-            self.settings.bus.refresh();
-        }
+        self.settings.bus.append_replicated(stream, progress).await.map_err(Interruption::Log)?;
+        self.unstored = 0;
+        self.stored_at = Instant::now();
+        self.store_pause = self.pace.pause(self.stored_at) / 2;
+        let last = self.status.borrow().last;
+        self.note_end(last);
         Ok(())
     }
 
@@ -376,7 +405,8 @@ impl Replicator {
     fn send(&mut self) {
         let roster = self.has_news().then(|| self.settings.roster.borrow().clone());
         let Some(next) = self.outbox.next(roster.is_some()) else { return };
-        self.send_at = Instant::now() + SEND_PAUSE;
+        let (now, size) = (Instant::now(), next.rows.iter().map(BatchRow::size).sum());
+        self.send_at = now + self.pace.pause_after(size, now);
         self.nonce += 1;
         let NatsSettings { stream, host, .. } = &self.settings.nats;
         let nonce = format!("{}-{}", paw_host::clock::now().as_nanosecond(), self.nonce);

@@ -1,5 +1,7 @@
 //! Replication in the database.
 
+use std::collections::HashMap;
+
 use paw_core::HostName;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
@@ -16,8 +18,8 @@ pub(super) fn is_purged(connection: &Connection, stream: &StreamId) -> rusqlite:
 
 /// The stream that a session has joined.
 pub(super) fn find_stream(connection: &Connection, session: i64) -> rusqlite::Result<Option<String>> {
-    let query = "SELECT stream FROM replica WHERE session = ?1";
-    connection.query_row(query, [session], |row| row.get(0)).optional()
+    let mut query = connection.prepare_cached("SELECT stream FROM replica WHERE session = ?1")?;
+    query.query_row([session], |row| row.get(0)).optional()
 }
 
 pub(super) fn join(connection: &Connection, session: i64, stream: &StreamId) -> rusqlite::Result<()> {
@@ -65,6 +67,16 @@ pub(super) fn append(
     head: i64,
     progress: &StreamProgress,
 ) -> rusqlite::Result<()> {
+    let mut newest: HashMap<&Origin, u64> = HashMap::new();
+    let stored = progress.messages.iter().map(|message| (&message.origin, message.seq));
+    for (origin, seq) in stored.chain(progress.origins.iter().map(|(origin, seq)| (origin, *seq))) {
+        let known = newest.entry(origin).or_default();
+        *known = seq.max(*known);
+    }
+    let mut rows = HashMap::with_capacity(newest.len());
+    for (origin, seq) in newest {
+        rows.insert(origin, save_origin(connection, session, origin, seq)?);
+    }
     let mut insert = connection.prepare_cached(
         "INSERT INTO message (seq, session, at, sender, audience, body, origin, origin_seq)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -78,12 +90,9 @@ pub(super) fn append(
             draft.sender.as_str(),
             draft.audience.as_column(),
             &*draft.body,
-            save_origin(connection, session, &message.origin, message.seq)?,
+            rows.get(&message.origin),
             signed(message.seq),
         ])?;
-    }
-    for (origin, seq) in &progress.origins {
-        save_origin(connection, session, origin, *seq)?;
     }
     let StreamPosition { cursor, own_seq, sent } = &progress.position;
     let mut update = connection.prepare_cached(

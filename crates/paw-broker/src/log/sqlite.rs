@@ -318,7 +318,7 @@ impl MessageLog for SqliteLog {
         session: &SessionId,
         stream: &StreamId,
         progress: &StreamProgress,
-    ) -> Result<(), LogError> {
+    ) -> Result<u64, LogError> {
         let mut connection = self.database.writer();
         let transaction = Transaction::new(&mut connection, TransactionBehavior::Immediate)?;
         // A session that is purged and started again under the same id has joined another stream.
@@ -327,9 +327,10 @@ impl MessageLog for SqliteLog {
         if replica_tables::find_stream(&transaction, number)?.as_deref() != Some(stream.as_str()) {
             return Err(LogError::Purged);
         }
-        replica_tables::append(&transaction, number, head(&transaction)?, progress)?;
+        let head = head(&transaction)?;
+        replica_tables::append(&transaction, number, head, progress)?;
         transaction.commit()?;
-        Ok(())
+        Ok(unsigned(head) + 1)
     }
 
     fn readmit_stream(&self, stream: &StreamId) -> Result<(), LogError> {

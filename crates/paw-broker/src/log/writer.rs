@@ -6,7 +6,10 @@ use std::{io, mem};
 
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::{LogEntry, LogError, MessageDraft, MessageLog, PageLimit, SessionId, StoredMessage};
+use super::{
+    LogEntry, LogError, MessageDraft, MessageLog, PageLimit, SessionId, StoredMessage, StreamId,
+    StreamProgress,
+};
 use crate::cache::SessionCache;
 use crate::message::Message;
 use crate::open_questions::OpenQuestions;
@@ -29,6 +32,12 @@ pub(crate) enum WriterJob {
     Publish {
         draft: Box<MessageDraft>,
         done: PublishReply,
+    },
+    /// Messages of other hosts.
+    Replicate {
+        stream: StreamId,
+        progress: Box<StreamProgress>,
+        done: oneshot::Sender<Result<(), LogError>>,
     },
     /// Other processes may have written.
     Refresh,
@@ -127,6 +136,10 @@ impl Writer {
             match job {
                 WriterJob::Stop => return false,
                 WriterJob::Refresh => self.read_external_messages(),
+                WriterJob::Replicate { stream, progress, done } => {
+                    // The replicator may be gone.
+                    let _ = done.send(self.append_replicated(&stream, *progress));
+                }
                 WriterJob::Publish { draft, done } => {
                     if batch.repeats_question(&draft.message) {
                         self.waiting = Some(WriterJob::Publish { draft, done });
@@ -165,9 +178,7 @@ impl Writer {
                 return;
             }
         };
-        if appended.first > context.cache().head() + 1 {
-            self.read_external_messages_before(appended.first);
-        }
+        self.catch_up(appended.first);
         let context = &self.context;
         let mut head = appended.first - 1;
         let mut numbered = Vec::with_capacity(batch.drafts.len());
@@ -194,6 +205,41 @@ impl Writer {
         }
         if head >= self.saved + SNAPSHOT_EVERY {
             self.save_records();
+        }
+    }
+
+    /// Stores messages of other hosts. Automatic replies were added and questions are tracked where they were published.
+    fn append_replicated(&mut self, stream: &StreamId, progress: StreamProgress) -> Result<(), LogError> {
+        let context = &self.context;
+        let first = context.log.append_replicated(&context.session, stream, &progress)?;
+        if progress.messages.is_empty() {
+            return Ok(());
+        }
+        self.catch_up(first);
+        let context = &self.context;
+        let mut cache = context.cache_mut();
+        for (seq, replicated) in (first..).zip(progress.messages) {
+            let MessageDraft { at, sender, audience, message, body, id: _ } = replicated.draft;
+            let entry = LogEntry { seq, at, sender: sender.clone(), audience, body, is_replicated: true };
+            if !entry.is_tracked_elsewhere(&message) {
+                self.questions.apply(&message, at, seq);
+            }
+            let session = context.session.clone();
+            cache.add(entry, Some(StoredMessage { seq, session, at, sender, message }));
+        }
+        let head = cache.head();
+        drop(cache);
+        context.head.send_replace(head);
+        if head >= self.saved + SNAPSHOT_EVERY {
+            self.save_records();
+        }
+        Ok(())
+    }
+
+    /// Reads the messages of other processes that were stored before `first`.
+    fn catch_up(&mut self, first: u64) {
+        if first > self.context.cache().head() + 1 {
+            self.read_external_messages_before(first);
         }
     }
 

@@ -6,6 +6,7 @@ use paw_core::{AgentId, BranchName};
 use serde_json::{Map, Value};
 
 use super::MessageError;
+use super::object::Object;
 
 /// Characters of an invalid value in an error message.
 const MAX_SHOWN: usize = 200;
@@ -13,25 +14,25 @@ const MAX_SHOWN: usize = 200;
 const MAX_ID_LENGTH: usize = 255;
 
 /// The fields of one level of a message.
-pub(super) struct Fields {
-    map: Map<String, Value>,
+pub(super) struct Fields<'a> {
+    object: Object<'a>,
     /// The prefix of field names in errors: `payload.` or empty.
     level: &'static str,
 }
 
-impl Fields {
-    pub(super) fn new(map: Map<String, Value>, level: &'static str) -> Self {
-        Self { map, level }
+impl<'a> Fields<'a> {
+    pub(super) fn new(object: impl Into<Object<'a>>, level: &'static str) -> Self {
+        Self { object: object.into(), level }
     }
 
     /// The fields that were not taken.
     pub(super) fn rest(self) -> Map<String, Value> {
-        self.map
+        self.object.into()
     }
 
     /// A field that is present and not null.
     pub(super) fn find(&mut self, name: &str) -> Option<Value> {
-        self.map.shift_remove(name).filter(|value| !value.is_null())
+        self.object.take(name).filter(|value| !value.is_null())
     }
 
     #[expect(clippy::unnecessary_wraps, reason = "every method that takes a field of a type has this shape")]
@@ -44,12 +45,16 @@ impl Fields {
         Ok(self.find(name).unwrap_or_default())
     }
 
+    pub(super) fn set(&mut self, name: &str, value: Value) {
+        self.object.set(name, value);
+    }
+
     /// Sets a field that is missing or null.
     pub(super) fn set_default(&mut self, name: &str, value: Option<&str>) {
         if let Some(value) = value
-            && self.map.get(name).is_none_or(Value::is_null)
+            && self.object.get(name).is_none_or(Value::is_null)
         {
-            self.map.insert(name.to_owned(), value.into());
+            self.object.set(name, value.into());
         }
     }
 
@@ -146,7 +151,7 @@ impl Fields {
 
     /// Whether a field that is not taken yet is true.
     pub(super) fn is_set(&self, name: &str) -> bool {
-        self.map.get(name) == Some(&Value::Bool(true))
+        self.object.get(name) == Some(&Value::Bool(true))
     }
 
     pub(super) fn find_list(&mut self, name: &str) -> Result<Vec<Value>, MessageError> {

@@ -43,7 +43,7 @@ impl IntentMessage {
     }
 }
 
-impl Fields {
+impl Fields<'_> {
     fn intent_files(&mut self, name: &str) -> Result<Vec<IntentFile>, MessageError> {
         let files = self.find_list(name)?;
         if files.is_empty() && !self.is_set("clear") {

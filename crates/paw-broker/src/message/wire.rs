@@ -5,6 +5,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
 
 use super::fields::{Fields, kind};
+use super::object::{Envelope, Object, Payload};
 use super::{AgentId, Extra, Message, MessageError};
 
 /// Nesting levels of a message. Readers wrap messages in further lists and objects, and JSON parsers have a limit.
@@ -27,7 +28,7 @@ pub(super) trait WireFormat: Sized {
     const LAYOUT: Layout;
 
     /// Takes the known fields out of `fields`, and `agent_id` out of `envelope` if the layout has it there.
-    fn take(envelope: &mut Fields, fields: &mut Fields) -> Result<Self, MessageError>;
+    fn take(envelope: &mut Fields<'_>, fields: &mut Fields<'_>) -> Result<Self, MessageError>;
 
     fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
 
@@ -82,8 +83,8 @@ macro_rules! message_type {
             const LAYOUT: $crate::message::wire::Layout = $crate::message::wire::Layout::$layout;
 
             fn take(
-                $envelope: &mut $crate::message::fields::Fields,
-                fields: &mut $crate::message::fields::Fields,
+                $envelope: &mut $crate::message::fields::Fields<'_>,
+                fields: &mut $crate::message::fields::Fields<'_>,
             ) -> Result<Self, $crate::message::MessageError> {
                 Ok(Self {
                     $($outside)*
@@ -144,6 +145,10 @@ impl Message {
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(MessageError::Empty);
         }
+        if let Ok(envelope) = serde_json::from_slice(bytes) {
+            return Self::from_envelope(envelope);
+        }
+        // Something is wrong; the errors of this way say what.
         let value = serde_json::from_slice(bytes).map_err(|error| MessageError::Json(error.to_string()))?;
         Self::from_json(value)
     }
@@ -154,9 +159,22 @@ impl Message {
             return Err(MessageError::TooDeep(MAX_LEVELS));
         }
         let Value::Object(map) = value else { return Err(MessageError::NotAnObject(kind(&value))) };
-        let mut envelope = Fields::new(map, "");
-        let name = envelope.require_text("type")?;
-        Self::read(&name, envelope)
+        Self::from_envelope(map.into())
+    }
+
+    fn from_envelope(envelope: Envelope<'_>) -> Result<Self, MessageError> {
+        let Envelope { fields, payload } = envelope;
+        let is_too_deep = match &payload {
+            Some(Payload::Object(object)) => object.values().any(|value| is_deeper(value, MAX_LEVELS - 2)),
+            Some(Payload::Other(value)) => is_deeper(value, MAX_LEVELS - 1),
+            None => false,
+        };
+        if is_too_deep || fields.values().any(|value| is_deeper(value, MAX_LEVELS - 1)) {
+            return Err(MessageError::TooDeep(MAX_LEVELS));
+        }
+        let mut fields = Fields::new(fields, "");
+        let name = fields.require_text("type")?;
+        Self::read(&name, fields, payload)
     }
 
     /// The message as JSON.
@@ -185,16 +203,24 @@ fn is_deeper(value: &Value, levels: usize) -> bool {
 }
 
 /// Reads a message of a known type.
-pub(super) fn read<T: WireFormat>(mut envelope: Fields) -> Result<T, MessageError> {
+pub(super) fn read<T: WireFormat>(
+    mut envelope: Fields<'_>,
+    payload: Option<Payload<'_>>,
+) -> Result<T, MessageError> {
     if T::LAYOUT == Layout::Flat {
-        let mut message = T::take(&mut Fields::new(Map::new(), ""), &mut envelope)?;
+        if let Some(unknown) = payload {
+            envelope.set("payload", unknown.into());
+        }
+        let mut message = T::take(&mut Fields::new(Object::default(), ""), &mut envelope)?;
         message.extra_mut().envelope = envelope.rest();
         return Ok(message);
     }
-    let mut payload = match envelope.find("payload") {
-        Some(Value::Object(map)) => Fields::new(map, "payload."),
-        Some(other) => return Err(envelope.wrong("payload", "an object", &other)),
-        None => return Err(MessageError::field("payload", "is missing")),
+    let mut payload = match payload {
+        Some(Payload::Object(object)) => Fields::new(object, "payload."),
+        Some(Payload::Other(other)) if !other.is_null() => {
+            return Err(envelope.wrong("payload", "an object", &other));
+        }
+        _ => return Err(MessageError::field("payload", "is missing")),
     };
     if T::LAYOUT == Layout::Payload {
         // Senders may put it next to `type`, as in the other types.
@@ -212,19 +238,19 @@ pub(super) fn write<T: WireFormat, S: Serializer>(message: &T, serializer: S) ->
     map.serialize_entry("type", T::TYPE)?;
     match T::LAYOUT {
         Layout::Flat => message.write(&mut map)?,
-        Layout::Payload => map.serialize_entry("payload", &Payload(message))?,
+        Layout::Payload => map.serialize_entry("payload", &PayloadOf(message))?,
         Layout::Agent => {
             map.serialize_entry("agent_id", message.subject())?;
-            map.serialize_entry("payload", &Payload(message))?;
+            map.serialize_entry("payload", &PayloadOf(message))?;
         }
     }
     write_all(&mut map, &message.extra().envelope)?;
     map.end()
 }
 
-struct Payload<'a, T>(&'a T);
+struct PayloadOf<'a, T>(&'a T);
 
-impl<T: WireFormat> Serialize for Payload<'_, T> {
+impl<T: WireFormat> Serialize for PayloadOf<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         self.0.write(&mut map)?;

@@ -97,7 +97,7 @@ impl MessageLog for SlowTokens {
     fn join_stream(&self, _: &SessionId, _: &StreamId) -> Result<ReplicaState, LogError> {
         Err(LogError::Closed)
     }
-    fn append_replicated(&self, _: &SessionId, _: &StreamId, _: &StreamProgress) -> Result<(), LogError> {
+    fn append_replicated(&self, _: &SessionId, _: &StreamId, _: &StreamProgress) -> Result<u64, LogError> {
         Err(LogError::Closed)
     }
     fn readmit_stream(&self, _: &StreamId) -> Result<(), LogError> {

@@ -43,7 +43,7 @@ impl MessageLog for FullLog {
         session: &SessionId,
         stream: &StreamId,
         progress: &StreamProgress,
-    ) -> Result<(), LogError> {
+    ) -> Result<u64, LogError> {
         self.check()?;
         self.log.append_replicated(session, stream, progress)
     }
