@@ -155,10 +155,10 @@ fn run_host(job: &HostJob) {
     let own: std::collections::HashSet<AgentId> =
         (0..job.agents).map(|number| agent(job.number, number)).collect();
     let reading = node.runtime.spawn(async move {
-        let mut latencies = Vec::new();
+        let (mut latencies, session) = (Vec::new(), session());
         while let Ok(Some(page)) = subscription.next().await {
             let read = now();
-            for stored in page.iter().filter_map(|kept| kept.parse(&session())) {
+            for stored in page.iter().filter_map(|kept| kept.parse(&session)) {
                 let Message::Feedback(feedback) = &stored.message else { continue };
                 if own.contains(&feedback.agent_id) {
                     let sent: u64 = feedback.errors[0].parse().unwrap();

@@ -61,8 +61,6 @@ pub(super) const MIGRATIONS: &[&str] = &[
 ",
 ];
 
-/// Pages of the journal after which they are copied into the database: 16 MiB.
-const CHECKPOINT_PAGES: u32 = 4000;
 /// Connections in the read pool. More readers wait.
 const READERS: usize = 4;
 
@@ -100,8 +98,6 @@ impl Database {
         let writer = sqlite::open(path, MIGRATIONS, durability)?;
         // Enough for all statements of the hot paths.
         writer.set_prepared_statement_cache_capacity(32);
-        // Inboxes are all over the index: a page that changes often is copied into the database less often.
-        writer.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
         Ok(Self {
             path: path.to_path_buf(),
             durability,
