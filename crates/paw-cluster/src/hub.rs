@@ -1,28 +1,31 @@
 //! Agents on other machines, as the hub starts and removes them.
 
+mod branches;
+mod error;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use paw_broker::log::{LogError, ReadMark, StreamId};
+use branches::find_or_create;
+pub use branches::{fetch_branch, fetch_rescues};
+pub use error::HubError;
+use paw_broker::log::{ReadMark, StreamId};
 use paw_core::paths::PawDir;
 use paw_core::receipt::{ClusterReceipt, HostReceipt, HubSupervision, RemoteAgentReceipt, SpecReceipt};
-use paw_core::{AgentId, BranchName, Diagnostic, ErrorCode, ErrorReport, HostName, NameError, PawError};
-use paw_host::files::{Dirs, FileError, Lock};
-use paw_host::git::{BranchLocation, Git, GitError, Repo, ScratchError};
-use paw_host::signing::{KeyError, SecretKey};
-use paw_host::ssh::{SshError, SshTarget};
+use paw_core::{AgentId, BranchName, HostName, PawError};
+use paw_host::files::{Dirs, Lock};
+use paw_host::git::Git;
+use paw_host::signing::SecretKey;
+use paw_host::ssh::SshTarget;
 use paw_session::lifecycle::{LifecycleError, Session};
-use paw_session::receipts::ReceiptsError;
 use paw_worktree::check;
 use paw_worktree::moved;
-use paw_worktree::rescue::{self, RescueError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::relocate::{self, ArrivingAgent};
-use crate::remote::{PrepareRequest, PreparedHost, RemoteError, RemoteHost};
-use crate::snapshot::LARGEST;
+use crate::remote::{PrepareRequest, PreparedHost, RemoteHost};
 
 /// An agent that should run on another machine.
 #[derive(Debug, Clone)]
@@ -57,102 +60,6 @@ pub struct HubAssignment {
     pub task: Option<String>,
     /// The content of its spec. The commits that are pushed may not have it.
     pub spec: Option<SpecReceipt>,
-}
-
-/// An agent on another machine cannot be started or reached.
-#[derive(Debug, thiserror::Error)]
-pub enum HubError {
-    #[error("agents on other machines need the broker, and this session has none")]
-    NoBroker,
-    #[error("'{0}' is the name of this machine in the session")]
-    OwnName(HostName),
-    #[error("this session belongs to the hub of another machine")]
-    NotTheHub,
-    #[error("branch '{branch}' is already checked out at {}", path.display())]
-    CheckedOut { branch: BranchName, path: PathBuf },
-    #[error("the agent of '{branch}' would have the id '{id}', which another agent has")]
-    IdTaken { branch: BranchName, id: AgentId },
-    #[error("{host} still has a session of this repository that another session started")]
-    OtherSession { host: HostName, path: PathBuf },
-    #[error("the repository has no commit yet")]
-    NoCommit,
-    #[error("{host} has uncommitted changes in {}", list(paths))]
-    Kept { host: HostName, paths: Vec<PathBuf> },
-    #[error("{branch} cannot move with its uncommitted changes: {} cannot be stored", list(files))]
-    LeftOut { branch: BranchName, files: Vec<PathBuf> },
-    #[error(
-        "{branch} cannot move with its uncommitted changes: they have {} MB, and the limit is {} MB",
-        bytes >> 20, LARGEST >> 20
-    )]
-    TooLarge { branch: BranchName, bytes: u64 },
-    #[error("the session was purged")]
-    Purged,
-    #[error(transparent)]
-    Remote(#[from] RemoteError),
-    #[error(transparent)]
-    Ssh(#[from] SshError),
-    #[error(transparent)]
-    Git(#[from] GitError),
-    #[error(transparent)]
-    Key(#[from] KeyError),
-    #[error(transparent)]
-    Name(#[from] NameError),
-    #[error(transparent)]
-    Receipts(#[from] ReceiptsError),
-    #[error(transparent)]
-    Lifecycle(#[from] LifecycleError),
-    #[error(transparent)]
-    Rescue(#[from] RescueError),
-    #[error(transparent)]
-    File(#[from] FileError),
-    #[error(transparent)]
-    Scratch(#[from] ScratchError),
-    #[error(transparent)]
-    Log(#[from] LogError),
-    #[error(transparent)]
-    Announce(PawError),
-}
-
-fn list(paths: &[PathBuf]) -> String {
-    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
-}
-
-impl Diagnostic for HubError {
-    fn report(&self) -> ErrorReport {
-        let report = |code| ErrorReport::new(code, self);
-        match self {
-            Self::NoBroker => report(ErrorCode::FailedPrecondition)
-                .hint("set [broker] enabled = true for the next session, or start it with BRANCH@HOST"),
-            Self::OwnName(_) => report(ErrorCode::InvalidArgument).hint("omit @ and the name"),
-            Self::NotTheHub => report(ErrorCode::FailedPrecondition)
-                .hint("add agents on the machine that started the session"),
-            Self::CheckedOut { .. } => report(ErrorCode::FailedPrecondition).hint("use another branch"),
-            Self::IdTaken { .. } => report(ErrorCode::FailedPrecondition).hint("use another branch name"),
-            Self::OtherSession { host, path } => report(ErrorCode::FailedPrecondition).hint(format!(
-                "look at it with 'git paw status' in {} on {host}, then purge it there",
-                path.display()
-            )),
-            Self::NoCommit => report(ErrorCode::FailedPrecondition).hint("commit something first"),
-            Self::Kept { .. } => report(ErrorCode::FailedPrecondition)
-                .hint("commit them there, or use --force (changes are kept for 'git paw undo')"),
-            Self::LeftOut { .. } => report(ErrorCode::FailedPrecondition)
-                .hint("files above 16 MB, unreadable ones and those with a git filter are not copied; commit them first"),
-            Self::TooLarge { .. } => report(ErrorCode::FailedPrecondition).hint("commit them first"),
-            Self::Purged => report(ErrorCode::FailedPrecondition),
-            Self::Remote(error) => error.report(),
-            Self::Ssh(error) => error.report(),
-            Self::Git(error) => error.report(),
-            Self::Key(error) => error.report(),
-            Self::Name(error) => error.report(),
-            Self::Receipts(error) => error.report(),
-            Self::Lifecycle(error) => error.report(),
-            Self::Rescue(error) => error.report(),
-            Self::File(error) => error.report(),
-            Self::Scratch(error) => error.report(),
-            Self::Log(error) => error.report(),
-            Self::Announce(error) => error.report(),
-        }
-    }
 }
 
 /// A session that runs agents on other machines.
@@ -483,46 +390,4 @@ pub fn require_host(cluster: Option<&ClusterReceipt>, name: &HostName) -> Result
     let ssh = host.and_then(|host| host.ssh.as_deref()).unwrap_or_default();
     let path = host.and_then(|host| host.path.clone());
     Ok(RemoteHost { name: name.clone(), target: ssh.parse()?, path })
-}
-
-/// The tip of a branch, which is created at the main checkout's commit if it does not exist anywhere.
-fn find_or_create(git: &Git, branch: &BranchName) -> Result<(String, bool), HubError> {
-    let source = match git.find_branch(branch)? {
-        BranchLocation::Local => {
-            let tip = git.find_tip(branch)?.ok_or(HubError::NoCommit)?;
-            return Ok((tip, false));
-        }
-        BranchLocation::Remote(remote) => format!("refs/remotes/{remote}/{branch}"),
-        BranchLocation::Nowhere => "HEAD".to_owned(),
-    };
-    let tip = git.find_object(&source, "commit")?.ok_or(HubError::NoCommit)?;
-    git.create_ref(&branch.full_ref(), &tip)?;
-    Ok((tip, true))
-}
-
-/// Brings a branch from its host. If it was rewritten there, the tip that it had here is stored first, for `git paw undo`.
-pub fn fetch_branch(repo: &Repo, host: &RemoteHost, branch: &BranchName) -> Result<(), HubError> {
-    let (git, full) = (repo.git(), branch.full_ref());
-    let incoming = format!("refs/paw/hosts/{}/{branch}", host.name);
-    let path = host.path.as_deref().unwrap_or(Path::new(""));
-    git.fetch_from((&host.target, path), [format!("+{full}:{incoming}")])?;
-    let new = git.find_object(&incoming, "commit")?.ok_or(HubError::NoCommit)?;
-    let Some(old) = git.find_tip(branch)? else {
-        git.create_ref(&full, &new)?;
-        return Ok(());
-    };
-    if old != new {
-        if !git.is_ancestor(&old, &new)? {
-            rescue::store_tip(repo, branch, "it was rewritten on another machine")?;
-        }
-        git.run(["update-ref", full.as_str(), new.as_str(), old.as_str()])?;
-    }
-    Ok(())
-}
-
-/// Brings the work that a host kept before a removal, for `git paw undo`.
-pub fn fetch_rescues(repo: &Repo, host: &RemoteHost) -> Result<(), HubError> {
-    let path = host.path.as_deref().unwrap_or(Path::new(""));
-    let all = format!("{0}*:{0}*", rescue::REFS);
-    Ok(repo.git().fetch_from((&host.target, path), [all])?)
 }
