@@ -4,12 +4,14 @@
 //! - [`MessageLog`]: the trait of all engines; `sqlite` is the log of one machine
 //! - [`StoredMessage`]: a message with its sequence number, session, time and sender
 //! - [`repair`]: rebuilds a damaged log
+//! - `inbox`: whose inbox a message belongs to
 //! - `read_marks`: what an agent has read, also on other hosts
 //! - `replica`: what is kept about messages of other hosts
 //! - `writer`: collects concurrent messages into one commit
 
 mod database;
 mod error;
+mod inbox;
 mod read_marks;
 pub mod repair;
 mod replica;

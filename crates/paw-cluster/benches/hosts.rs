@@ -106,8 +106,9 @@ struct Node {
 
 impl Node {
     fn start(job: &HostJob, with_replication: bool) -> Self {
+        // As a session's broker has it.
         let runtime =
-            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let dir = job.dir.join(host(job.number).as_str());
         fs::create_dir_all(&dir).unwrap();
         let log = log::open(&dir.join(format!("broker-{with_replication}.db"))).unwrap();

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +51,7 @@ macro_rules! text_newtype {
 
         impl From<$name> for String {
             fn from(name: $name) -> Self {
-                name.0
+                name.as_str().to_owned()
             }
         }
     };
@@ -157,10 +158,11 @@ fn branch_problem(name: &str) -> Option<String> {
     None
 }
 
-/// A sender or recipient of messages: the slug of the agent's branch, or one of the two reserved ids.
+/// A sender or recipient of messages: the slug of the agent's branch, or one of the two reserved ids. Cheap to clone, because
+/// every message holds several.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct AgentId(String);
+pub struct AgentId(Arc<str>);
 
 text_newtype!(AgentId);
 checked_on_reading!(AgentId);
@@ -173,17 +175,17 @@ impl AgentId {
     pub fn new(id: impl Into<String>) -> Result<Self, NameError> {
         let id = id.into();
         let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
-        if !id.is_empty() && id.chars().all(legal) { Ok(Self(id)) } else { Err(NameError::Agent(id)) }
+        if !id.is_empty() && id.chars().all(legal) { Ok(Self(id.into())) } else { Err(NameError::Agent(id)) }
     }
 
     /// The sender of messages from the session itself.
     pub fn supervisor() -> Self {
-        Self(Self::SUPERVISOR.to_owned())
+        Self(Self::SUPERVISOR.into())
     }
 
     /// The sender of messages from the user.
     pub fn operator() -> Self {
-        Self(Self::OPERATOR.to_owned())
+        Self(Self::OPERATOR.into())
     }
 
     /// The slug of a branch. Two branches may have the same slug; [`AgentId::for_branch`] gives them different ids.
@@ -198,7 +200,7 @@ impl AgentId {
             }
         }
         let slug = slug.trim_matches('-');
-        Self(if slug.is_empty() { "agent" } else { slug }.to_owned())
+        Self(if slug.is_empty() { "agent" } else { slug }.into())
     }
 
     /// A unique id for an agent on `branch`: its slug, with a short hash of the branch as a suffix if the slug is reserved or
@@ -209,13 +211,13 @@ impl AgentId {
         if free(&slug) {
             return slug;
         }
-        let suffixed = Self(format!("{slug}-{}", short_hash(&branch.0)));
+        let suffixed = Self(format!("{slug}-{}", short_hash(&branch.0)).into());
         if free(&suffixed) {
             return suffixed;
         }
         let mut number = 2_u32;
         loop {
-            let numbered = Self(format!("{suffixed}-{number}"));
+            let numbered = Self(format!("{suffixed}-{number}").into());
             if free(&numbered) {
                 return numbered;
             }
@@ -296,7 +298,7 @@ impl SessionName {
 /// The name of a machine in the configuration. It is also part of NATS subjects.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct HostName(String);
+pub struct HostName(Arc<str>);
 
 text_newtype!(HostName);
 checked_on_reading!(HostName);
@@ -308,7 +310,7 @@ impl HostName {
         let name = name.into();
         let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
         let is_valid = (1..=Self::MAX_LENGTH).contains(&name.len()) && !name.starts_with('-');
-        if is_valid && name.chars().all(legal) { Ok(Self(name)) } else { Err(NameError::Host(name)) }
+        if is_valid && name.chars().all(legal) { Ok(Self(name.into())) } else { Err(NameError::Host(name)) }
     }
 }
 

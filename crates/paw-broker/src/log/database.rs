@@ -11,7 +11,8 @@ use super::LogError;
 /// `purged` holds the newest sequence number that a purge deleted, so that it is not reused. `sent` holds the ids of recent
 /// messages that have one; an index on all messages would cost two thirds of the publish rate.
 /// A message with an `origin` came from another host. `purged_stream` holds the streams of purged sessions. `last_read` is
-/// what an agent was shown here, `read_mark` what it had read before it came from another host.
+/// what an agent was shown here, `read_mark` what it had read before it came from another host. `inbox` is the index of messages
+/// by audience, as far as `indexed` says.
 pub(super) const MIGRATIONS: &[&str] = &[
     "
     CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER NOT NULL);
@@ -58,6 +59,16 @@ pub(super) const MIGRATIONS: &[&str] = &[
     CREATE TABLE read_mark (
         agent TEXT NOT NULL, host TEXT NOT NULL, epoch TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (agent, host)
     ) WITHOUT ROWID;
+",
+    "
+    DROP INDEX inbox;
+    CREATE TABLE inbox (
+        session INTEGER NOT NULL, audience TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (session, audience, seq)
+    ) WITHOUT ROWID;
+    INSERT INTO inbox SELECT session, audience, seq FROM message
+        WHERE audience IS NOT NULL ORDER BY session, audience, seq;
+    CREATE TABLE indexed (one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER NOT NULL);
+    INSERT INTO indexed SELECT 1, coalesce(max(seq), 0) FROM message;
 ",
 ];
 

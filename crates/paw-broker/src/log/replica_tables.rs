@@ -6,7 +6,7 @@ use paw_core::HostName;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::replica::{
-    LogEpoch, Origin, ReplicaState, StreamCursor, StreamId, StreamPosition, StreamProgress,
+    LogEpoch, Origin, ReplicaState, ReplicatedMessage, StreamCursor, StreamId, StreamPosition, StreamProgress,
 };
 use super::sqlite::{signed, unsigned};
 
@@ -67,8 +67,13 @@ pub(super) fn append(
     head: i64,
     progress: &StreamProgress,
 ) -> rusqlite::Result<()> {
+    // Messages of one origin follow each other.
+    let runs = || progress.messages.chunk_by(|one, next| one.origin == next.origin);
+    let stored = runs().filter_map(|run| {
+        let newest = run.iter().map(|message| message.seq).max()?;
+        Some((&run.first()?.origin, newest))
+    });
     let mut newest: HashMap<&Origin, u64> = HashMap::new();
-    let stored = progress.messages.iter().map(|message| (&message.origin, message.seq));
     for (origin, seq) in stored.chain(progress.origins.iter().map(|(origin, seq)| (origin, *seq))) {
         let known = newest.entry(origin).or_default();
         *known = seq.max(*known);
@@ -81,18 +86,22 @@ pub(super) fn append(
         "INSERT INTO message (seq, session, at, sender, audience, body, origin, origin_seq)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?;
-    for (seq, message) in (head + 1..).zip(&progress.messages) {
-        let draft = &message.draft;
-        insert.execute(params![
-            seq,
-            session,
-            draft.at.as_microsecond(),
-            draft.sender.as_str(),
-            draft.audience.as_column(),
-            &*draft.body,
-            rows.get(&message.origin),
-            signed(message.seq),
-        ])?;
+    let mut seq = head;
+    for run in runs() {
+        let origin = run.first().and_then(|message| rows.get(&message.origin));
+        for ReplicatedMessage { draft, seq: origin_seq, .. } in run {
+            seq += 1;
+            insert.execute(params![
+                seq,
+                session,
+                draft.at.as_microsecond(),
+                draft.sender.as_str(),
+                draft.audience.as_column(),
+                &*draft.body,
+                origin,
+                signed(*origin_seq),
+            ])?;
+        }
     }
     let StreamPosition { cursor, own_seq, sent } = &progress.position;
     let mut update = connection.prepare_cached(

@@ -13,12 +13,12 @@ use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, Transaction
 use super::database::Database;
 use super::{
     Appended, LogEntry, LogError, MessageDraft, MessageLog, NewestSeq, PageLimit, ReadMark, ReplicaState,
-    SessionId, StreamId, StreamProgress, read_marks, replica_tables, sent, tokens,
+    SessionId, StreamId, StreamProgress, inbox, read_marks, replica_tables, sent, tokens,
 };
 use crate::identity::TokenHash;
 use crate::route::Audience;
 
-const COLUMNS: &str = "seq, at, sender, audience, body, origin";
+pub(super) const COLUMNS: &str = "seq, at, sender, audience, body, origin";
 
 /// Messages in `<git-common-dir>/paw/broker.db`.
 #[derive(Debug)]
@@ -104,6 +104,7 @@ fn insert(
             &*draft.body
         ])?;
     }
+    inbox::index_if_due(connection, seq)?;
     Ok(Appended { first: unsigned(head) + 1, known })
 }
 
@@ -147,22 +148,7 @@ impl MessageLog for SqliteLog {
         limit: PageLimit,
     ) -> Result<Vec<LogEntry>, LogError> {
         let Some(SessionRow { number, .. }) = self.find_session(session)? else { return Ok(Vec::new()) };
-        self.database.read(|connection| {
-            let unread = if read_marks::has_any(connection, agent)? { read_marks::IS_UNREAD } else { "true" };
-            // Two ordered index scans, merged: no sort, whatever the length of the log.
-            let query = format!(
-                "SELECT {COLUMNS} FROM (
-                     SELECT {COLUMNS}, origin_seq FROM message WHERE session = ?1 AND audience = ?2 AND seq > ?3
-                     UNION ALL
-                     SELECT {COLUMNS}, origin_seq FROM message
-                     WHERE session = ?1 AND audience = '*' AND seq > ?3 AND sender <> ?2
-                 ) AS message WHERE {unread} ORDER BY seq LIMIT ?4"
-            );
-            let mut statement = connection.prepare_cached(&query)?;
-            let rows =
-                statement.query_map(params![number, agent.as_str(), signed(since), count(limit)], entry)?;
-            page(rows, limit)
-        })
+        self.database.read(|connection| inbox::load(connection, number, agent, since, limit))
     }
 
     fn note_read(&self, session: &SessionId, agent: &AgentId, seq: u64) -> Result<(), LogError> {
@@ -211,24 +197,7 @@ impl MessageLog for SqliteLog {
 
     fn newest(&self, session: &SessionId) -> Result<Vec<NewestSeq>, LogError> {
         let Some(SessionRow { number, .. }) = self.find_session(session)? else { return Ok(Vec::new()) };
-        // Jumps from audience to audience instead of scanning the whole index.
-        let query = "
-            WITH RECURSIVE each (audience) AS (
-                SELECT min(audience) FROM message WHERE session = ?1 AND audience IS NOT NULL
-                UNION ALL
-                SELECT (SELECT min(audience) FROM message WHERE session = ?1 AND audience > each.audience)
-                FROM each WHERE each.audience IS NOT NULL
-            )
-            SELECT audience, (SELECT max(seq) FROM message WHERE session = ?1 AND audience = each.audience)
-            FROM each WHERE audience IS NOT NULL";
-        self.database.read(|connection| {
-            let mut statement = connection.prepare_cached(query)?;
-            let read = |row: &Row<'_>| {
-                let audience = Audience::from_column(row.get_ref(0)?.as_str_or_null()?);
-                Ok(NewestSeq { audience, seq: unsigned(row.get(1)?) })
-            };
-            statement.query_map([number], read)?.collect()
-        })
+        self.database.read(|connection| inbox::newest(connection, number))
     }
 
     fn load_snapshot(&self, session: &SessionId) -> Result<Option<(u64, String)>, LogError> {
@@ -289,6 +258,7 @@ impl MessageLog for SqliteLog {
             ])?;
         }
         transaction.execute("UPDATE purged SET seq = max(seq, ?1)", [signed(head)])?;
+        inbox::index_if_due(&transaction, self::head(&transaction)?)?;
         transaction.commit()?;
         Ok(())
     }
@@ -329,6 +299,7 @@ impl MessageLog for SqliteLog {
         }
         let head = head(&transaction)?;
         replica_tables::append(&transaction, number, head, progress)?;
+        inbox::index_if_due(&transaction, self::head(&transaction)?)?;
         transaction.commit()?;
         Ok(unsigned(head) + 1)
     }
@@ -347,6 +318,7 @@ impl MessageLog for SqliteLog {
             transaction.execute("UPDATE purged SET seq = ?1", [head(&transaction)?])?;
             let delete = "DELETE FROM message WHERE seq >= ?2 AND +session = ?1";
             transaction.execute(delete, [number, first_seq])?;
+            inbox::purge(&transaction, number)?;
             transaction.execute("DELETE FROM snapshot WHERE session = ?1", [number])?;
             replica_tables::purge(&transaction, number)?;
             transaction.execute("DELETE FROM last_read WHERE session = ?1", [number])?;
@@ -364,7 +336,7 @@ fn head(connection: &Connection) -> rusqlite::Result<i64> {
     connection.prepare_cached(newest)?.query_row([], |row| row.get(0))
 }
 
-fn entry(row: &Row<'_>) -> rusqlite::Result<LogEntry> {
+pub(super) fn entry(row: &Row<'_>) -> rusqlite::Result<LogEntry> {
     let text = |column: usize| row.get_ref(column).and_then(|value| Ok(value.as_str()?));
     let unreadable = |column: usize, error: Box<dyn std::error::Error + Send + Sync>| {
         rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error)
@@ -380,7 +352,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<LogEntry> {
 }
 
 /// Stops at the page's limit of bytes. The query itself limits the number of messages.
-fn page(
+pub(super) fn page(
     rows: impl Iterator<Item = rusqlite::Result<LogEntry>>,
     limit: PageLimit,
 ) -> rusqlite::Result<Vec<LogEntry>> {
@@ -396,7 +368,7 @@ fn page(
     Ok(entries)
 }
 
-fn count(limit: PageLimit) -> i64 {
+pub(super) fn count(limit: PageLimit) -> i64 {
     i64::try_from(limit.messages.max(1)).unwrap_or(i64::MAX)
 }
 
