@@ -213,7 +213,7 @@ impl Bus {
     }
 
     /// Changes when a message is stored, and closes with the bus.
-    pub(crate) fn head_changes(&self) -> watch::Receiver<u64> {
+    pub fn head_changes(&self) -> watch::Receiver<u64> {
         self.head.clone()
     }
 

@@ -106,7 +106,7 @@ impl Outbox {
         }
     }
 
-    /// The stream was read up to `position`. Returns true if messages have to be read from the log again, after [`Self::read`].
+    /// The stream was read up to `position`. Returns true if that is its end, and messages are read from the log after [`Self::read`].
     pub fn has_read(&mut self, position: &StreamPosition) -> bool {
         let SendState::Reading { until: Some(until) } = self.state else { return false };
         if position.cursor.as_ref().map_or(0, |cursor| cursor.seq) < until {

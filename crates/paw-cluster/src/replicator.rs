@@ -8,9 +8,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use paw_broker::bus::{Bus, Subscription};
-use paw_broker::cache::CachedMessage;
-use paw_broker::log::{LogError, MessageLog};
+use paw_broker::bus::Bus;
+use paw_broker::log::{LogEntry, LogError, MessageLog, PageLimit};
 use paw_core::{Diagnostic, ErrorReport};
 use paw_host::signing::SecretKey;
 use tokio::sync::watch;
@@ -108,7 +107,6 @@ pub struct Replicator {
     nats: NatsStream,
     reader: StreamReader,
     outbox: Outbox,
-    messages: Option<Subscription>,
     sending: Option<SendFuture>,
     /// The version of the roster in the batch that is on its way.
     announcing: u64,
@@ -148,7 +146,6 @@ impl Replicator {
             nats,
             reader,
             outbox,
-            messages: None,
             sending: None,
             announcing: 0,
             send_at: Instant::now(),
@@ -265,16 +262,24 @@ impl Replicator {
         self.outbox.ends_at(state.last);
         self.note_end(state.last);
         self.status.send_modify(|status| (status.is_connected, status.problem) = (true, None));
+        let mut head = self.settings.bus.head_changes();
         loop {
-            self.prepare_to_send().await?;
-            let wants_more = self.outbox.wants_more();
-            let may_send = self.sending.is_none() && self.has_something_to_send();
+            // Nothing is read from the log before it can be sent, so that a message does not wake the replicator during a pause.
+            let is_due = Instant::now() >= self.send_at;
+            let may_send = is_due && self.sending.is_none();
+            if may_send {
+                self.prepare_to_send().await?;
+                let newest = *head.borrow_and_update();
+                self.fill_outbox(newest).await?;
+                self.send();
+            }
+            let is_waiting = may_send && self.sending.is_none() && self.outbox.wants_more();
             let (has_progress, store_at) = (self.reader.has_progress(), self.store_at());
             tokio::select! {
                 entry = entries.next() => self.read(entry?, &mut entries).await?,
                 outcome = wait_for(&mut self.sending) => self.handle_outcome(outcome),
-                page = next_page(&mut self.messages), if wants_more => self.add_to_outbox(page.map_err(Interruption::Log)?)?,
-                () = tokio::time::sleep_until(self.send_at), if may_send => self.send(),
+                changed = head.changed(), if is_waiting => changed.map_err(|_| Interruption::Log(LogError::Closed))?,
+                () = tokio::time::sleep_until(self.send_at), if !is_due => {}
                 () = tokio::time::sleep_until(store_at), if has_progress => self.store().await?,
                 changed = self.settings.roster.changed(), if self.settings.nats.is_hub => {
                     changed.map_err(|_| Interruption::Log(LogError::Closed))?;
@@ -296,7 +301,7 @@ impl Replicator {
 
     /// After a batch that may not be stored, asks the stream where it ends, and continues from there once it was read.
     async fn prepare_to_send(&mut self) -> Result<(), Interruption> {
-        if self.outbox.needs_end() && Instant::now() >= self.send_at {
+        if self.outbox.needs_end() {
             let state = self.nats.open().await?;
             let read = self.reader.position().cursor.as_ref().map_or(0, |cursor| cursor.seq);
             if state.incarnation != self.incarnation || state.last < read {
@@ -305,19 +310,24 @@ impl Replicator {
             self.outbox.ends_at(state.last);
             self.note_end(state.last);
         }
-        if self.outbox.has_read(self.reader.position()) {
-            self.messages = Some(self.settings.bus.subscribe_after(self.outbox.read()));
+        self.outbox.has_read(self.reader.position());
+        Ok(())
+    }
+
+    /// Reads local messages until there are enough for a batch, or all up to `newest`.
+    async fn fill_outbox(&mut self, newest: u64) -> Result<(), Interruption> {
+        while self.outbox.wants_more() && self.outbox.read() < newest {
+            let page = self.settings.bus.history(self.outbox.read(), PageLimit::DEFAULT).await;
+            let page = page.map_err(Interruption::Log)?;
+            // Numbers without a message belong to other sessions.
+            let read = page.last().map_or(newest, |kept| kept.entry.seq);
+            self.outbox.add(page.iter().filter_map(|kept| outgoing(&kept.entry)), read);
         }
         Ok(())
     }
 
     fn has_news(&self) -> bool {
         self.settings.nats.is_hub && self.settings.roster.borrow().version > self.status.borrow().announced
-    }
-
-    /// Whether the timer has to run: for a batch, or for the question where the stream ends.
-    fn has_something_to_send(&self) -> bool {
-        self.outbox.needs_end() || self.outbox.can_send(self.has_news())
     }
 
     /// When the messages that were read are stored: at once after a quiet moment. While many arrive, those of a few milliseconds
@@ -386,22 +396,6 @@ impl Replicator {
         }
     }
 
-    fn add_to_outbox(&mut self, page: Option<Vec<Arc<CachedMessage>>>) -> Result<(), Interruption> {
-        let Some(page) = page else { return Err(Interruption::Log(LogError::Closed)) };
-        let read = page.last().map_or(0, |kept| kept.entry.seq);
-        let local = page.iter().map(|kept| &kept.entry).filter(|entry| !entry.is_replicated);
-        let rows = local.filter(|entry| {
-            let fits = entry.body.len() <= LARGEST_MESSAGE;
-            if !fits {
-                tracing::warn!(target: "paw::cluster", "message {} is too large for other hosts", entry.seq);
-            }
-            fits
-        });
-        let rows = rows.map(|entry| BatchRow { seq: entry.seq, at: entry.at, body: entry.body.clone() });
-        self.outbox.add(rows, read);
-        Ok(())
-    }
-
     fn send(&mut self) {
         let roster = self.has_news().then(|| self.settings.roster.borrow().clone());
         let Some(next) = self.outbox.next(roster.is_some()) else { return };
@@ -461,9 +455,14 @@ async fn wait_for(sending: &mut Option<SendFuture>) -> SendOutcome {
     }
 }
 
-async fn next_page(messages: &mut Option<Subscription>) -> Result<Option<Vec<Arc<CachedMessage>>>, LogError> {
-    match messages {
-        Some(messages) => messages.next().await,
-        None => std::future::pending().await,
+/// The row of a message that goes to other hosts: a local one that fits.
+fn outgoing(entry: &LogEntry) -> Option<BatchRow> {
+    if entry.is_replicated {
+        return None;
     }
+    if entry.body.len() > LARGEST_MESSAGE {
+        tracing::warn!(target: "paw::cluster", "message {} is too large for other hosts", entry.seq);
+        return None;
+    }
+    Some(BatchRow { seq: entry.seq, at: entry.at, body: entry.body.clone() })
 }
