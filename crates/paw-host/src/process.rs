@@ -363,6 +363,15 @@ mod tests {
     }
 
     #[test]
+    fn a_program_with_a_harmless_environment_has_its_own_name_and_its_own_path() {
+        let named = Command::new("sh").args(["-c", "echo $0"]).harmless_environment();
+        assert_eq!(named.capture().unwrap().stdout, b"sh\n");
+        let elsewhere =
+            Command::new("sh").args(["-c", "true"]).harmless_environment().env("PATH", "/nowhere");
+        assert!(matches!(elsewhere.capture(), Err(ProcessError::NotFound(_))));
+    }
+
+    #[test]
     fn harmless_variables_include_toolchain_locations_but_no_keys() {
         for name in ["RUSTUP_HOME", "CARGO_HOME", "GOPATH", "NVM_DIR", "VIRTUAL_ENV", "LC_ALL"] {
             assert!(is_harmless_variable(OsStr::new(name)), "{name}");

@@ -7,10 +7,10 @@ mod follow;
 mod output;
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
 use std::ops::ControlFlow;
-use std::os::unix::process::ExitStatusExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::PathBuf;
 use std::process::{Child, ExitStatus, Stdio};
 use std::thread;
@@ -213,8 +213,10 @@ fn prepare(command: &Command) -> Result<std::process::Command, ProcessError> {
         (None, helper) => {
             let line = helper.map(|(helper, verb)| [helper.into_os_string(), verb.into()]);
             let mut line = line.into_iter().flatten().chain([command.program.clone()]);
-            let mut std_command = std::process::Command::new(line.next().unwrap_or_default());
-            std_command.args(line).args(&command.args);
+            let program = line.next().unwrap_or_default();
+            let mut std_command =
+                std::process::Command::new(locate(&program, command).as_ref().unwrap_or(&program));
+            std_command.arg0(&program).args(line).args(&command.args);
             std_command
         }
     };
@@ -230,6 +232,17 @@ fn prepare(command: &Command) -> Result<std::process::Command, ProcessError> {
         std_command.current_dir(dir);
     }
     Ok(std_command)
+}
+
+/// The path of a program that gets an environment of its own. Without it, the standard library searches the new environment for
+/// the program, and forks for that: a copy of the memory map of a large process, and a page fault for everything it writes next.
+fn locate(program: &OsStr, command: &Command) -> Option<OsString> {
+    if command.environment != Environment::Harmless {
+        return None;
+    }
+    let path = command.set.iter().rfind(|(name, _)| name == "PATH").map(|(_, path)| path.clone());
+    let path = path.or_else(|| std::env::var_os("PATH"))?;
+    find_program(program.to_str()?, &path).map(PathBuf::into_os_string)
 }
 
 fn start(mut std_command: std::process::Command, command: &Command) -> Result<Child, ProcessError> {
