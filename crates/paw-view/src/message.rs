@@ -108,14 +108,20 @@ fn kind(message: &Message) -> MessageKind {
     }
 }
 
+/// Whether [`status_text`] returns one.
+pub(crate) fn has_status_text(message: &Message) -> bool {
+    match message {
+        Message::Status(status) => status.message.is_some(),
+        Message::Artifact(_) | Message::Blocked(_) | Message::Question(_) | Message::Intent(_) => true,
+        _ => false,
+    }
+}
+
 /// The message of an agent about itself; `None` for a status that only lists files.
 pub(crate) fn status_text(message: &Message) -> Option<String> {
     match message {
         Message::Status(status) => status.message.clone(),
-        Message::Artifact(_) | Message::Blocked(_) | Message::Question(_) | Message::Intent(_) => {
-            Some(message.summary())
-        }
-        _ => None,
+        other => has_status_text(other).then(|| other.summary()),
     }
 }
 

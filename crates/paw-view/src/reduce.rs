@@ -1,5 +1,6 @@
 //! Applies events to a view.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use paw_broker::message::{IntentMessage, StatusMessage, StatusSource};
@@ -14,6 +15,7 @@ use crate::agent::{
 use crate::check::{BranchTip, CommitCheck};
 use crate::event::{SessionSnapshot, ViewChanges, ViewEvent};
 use crate::message::{self, MessageView};
+use crate::question::OpenQuestion;
 use crate::session::SessionView;
 use crate::{conflict, question};
 
@@ -32,7 +34,7 @@ impl SessionView {
             }
             ViewEvent::Snapshot(snapshot) => ViewChanges::of(self.on_snapshot(*snapshot)),
             ViewEvent::Records { records, seq } => ViewChanges::of(self.on_records(records, seq)),
-            ViewEvent::Message(stored) => self.on_message(&stored, true),
+            ViewEvent::Message(stored) => self.on_message(&stored),
             ViewEvent::Observed { agent, seen } => ViewChanges::of(self.agent_mut(&agent).observe(seen)),
             ViewEvent::Tips(tips) => ViewChanges::of(self.set_tips(tips)),
             ViewEvent::AgentGone(id) => self.remove(&id),
@@ -101,26 +103,69 @@ impl SessionView {
 
     /// Applies messages that were read together. Of many, only those that stay in the list are prepared for display.
     pub fn apply_messages(&mut self, page: &[Arc<StoredMessage>]) {
-        let skipped = page.len().saturating_sub(self.max_messages);
-        for (index, stored) in page.iter().enumerate() {
-            self.on_message(stored, index >= skipped);
+        let news = page.partition_point(|stored| stored.seq <= self.last_seq);
+        self.fold_messages(page);
+        let page = &page[news..];
+        self.list_messages(&page[page.len().saturating_sub(self.max_messages)..]);
+    }
+
+    /// Like [`Self::apply_messages`], without the list: [`Self::list_messages`] adds those that are to be shown. Of each sender,
+    /// only the latest text is prepared.
+    pub fn fold_messages(&mut self, page: &[Arc<StoredMessage>]) {
+        let mut texts: HashMap<&AgentId, &Message> = HashMap::new();
+        let news = page.partition_point(|stored| stored.seq <= self.last_seq);
+        for stored in &page[news..] {
+            if is_own_text(&stored.message) {
+                texts.insert(&stored.sender, &stored.message);
+            }
+            if watch::is_gone_message(&stored.message) {
+                texts.remove(&stored.sender);
+            }
+            self.fold(stored);
+        }
+        for (sender, message) in texts {
+            self.set_text(sender, message);
         }
     }
 
-    fn on_message(&mut self, stored: &StoredMessage, is_listed: bool) -> ViewChanges {
+    /// Adds messages that were applied to the list.
+    pub fn list_messages(&mut self, page: &[Arc<StoredMessage>]) {
+        for stored in page {
+            self.list(stored);
+        }
+    }
+
+    fn on_message(&mut self, stored: &StoredMessage) -> ViewChanges {
         if stored.seq <= self.last_seq {
             return ViewChanges::default();
         }
-        self.last_seq = stored.seq;
-        // What the session's process observed or asks for is not a message of the agent.
-        let is_own = match &stored.message {
-            Message::Status(status) => !is_observed(status),
-            Message::Question(question) => !question.is_approval(),
-            _ => true,
-        };
-        if let Some(text) = message::status_text(&stored.message).filter(|_| is_own) {
-            self.agent_mut(&stored.sender).last_message = text;
+        if is_own_text(&stored.message) {
+            self.set_text(&stored.sender, &stored.message);
         }
+        let settled = self.fold(stored);
+        self.list(stored);
+        ViewChanges { changed: true, settled }
+    }
+
+    fn set_text(&mut self, sender: &AgentId, message: &Message) {
+        if let Some(text) = message::status_text(message) {
+            self.agent_mut(sender).last_message = text;
+        }
+    }
+
+    fn list(&mut self, stored: &StoredMessage) {
+        if self.max_messages == 0 {
+            return;
+        }
+        while self.messages.len() >= self.max_messages {
+            self.messages.pop_front();
+        }
+        self.messages.push_back(MessageView::from(stored));
+    }
+
+    /// Applies everything but the text and the list. Returns the questions that were closed.
+    fn fold(&mut self, stored: &StoredMessage) -> Vec<OpenQuestion> {
+        self.last_seq = stored.seq;
         match &stored.message {
             Message::Status(status) => self.on_status(status, stored),
             Message::Intent(intent) => self.on_intent(intent, stored),
@@ -141,13 +186,7 @@ impl SessionView {
         } else {
             self.record(stored);
         }
-        if is_listed && self.max_messages > 0 {
-            while self.messages.len() >= self.max_messages {
-                self.messages.pop_front();
-            }
-            self.messages.push_back(MessageView::from(stored));
-        }
-        ViewChanges { changed: true, settled }
+        settled
     }
 
     /// The session's process publishes its observations as status messages.
@@ -248,6 +287,15 @@ impl SessionView {
         let place = self.agents.partition_point(before);
         self.agents.insert(place, AgentView::new(id.clone()));
         place
+    }
+}
+
+/// Whether a message holds a text of its sender. What the session's process observed or asks for is not one.
+fn is_own_text(message: &Message) -> bool {
+    match message {
+        Message::Status(status) => status.message.is_some() && !is_observed(status),
+        Message::Question(question) => !question.is_approval(),
+        other => message::has_status_text(other),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What every open page is told: the whole state when it connects, then what changed. One document per line; a page that reads
 //! slowly gets the whole state again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
@@ -32,6 +32,9 @@ struct FeedState {
     agents: BTreeMap<String, Value>,
     order: Vec<String>,
     last_message: u64,
+    /// The newest messages that are not in the view's list yet. They are prepared for display when a page is told, since most
+    /// messages of a flood are replaced before that.
+    unlisted: VecDeque<Arc<StoredMessage>>,
     /// Parts that do not come from the view, such as running jobs.
     extra: BTreeMap<&'static str, Value>,
 }
@@ -51,6 +54,7 @@ impl Feed {
             sent: BTreeMap::new(),
             agents: BTreeMap::new(),
             order: Vec::new(),
+            unlisted: VecDeque::new(),
             extra: BTreeMap::new(),
         };
         Arc::new(Self {
@@ -74,7 +78,12 @@ impl Feed {
 
     /// Like [`Self::apply`], for messages that were read together.
     pub(crate) fn apply_messages(&self, page: &[Arc<StoredMessage>]) {
-        self.state().view.apply_messages(page);
+        let mut state = self.state();
+        state.view.fold_messages(page);
+        let page = &page[page.len().saturating_sub(RECENT)..];
+        let outdated = (state.unlisted.len() + page.len()).saturating_sub(RECENT);
+        state.unlisted.drain(..outdated);
+        state.unlisted.extend(page.iter().cloned());
     }
 
     /// Replaces a part that does not come from the view.
@@ -118,7 +127,7 @@ impl Feed {
         }
     }
 
-    /// Reads the current view.
+    /// Reads the current view. Its list of messages may be behind.
     pub(crate) fn read<T>(&self, read: impl FnOnce(&SessionView) -> T) -> T {
         read(&self.state().view)
     }
@@ -144,6 +153,8 @@ impl FeedReader {
 impl FeedState {
     /// Everything that changed since the last call.
     fn change(&mut self, now: Timestamp) -> Option<Map<String, Value>> {
+        self.view.list_messages(self.unlisted.make_contiguous());
+        self.unlisted.clear();
         let mut change = Map::new();
         for (name, value) in self.parts().collect::<Vec<_>>() {
             if self.sent.get(name) != Some(&value) {

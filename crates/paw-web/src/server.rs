@@ -45,13 +45,13 @@ const TOGETHER: Duration = Duration::from_millis(50);
 const BETWEEN_SNAPSHOTS: Duration = Duration::from_secs(3);
 /// The shortest time between two looks at the tips of branches because of messages.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(300);
-/// How long pages wait for changes while more messages arrive than can be read at once.
-const LATEST: Duration = Duration::from_millis(250);
 /// More messages than this at once are a flood: no person follows them one by one, so pages get fewer, larger changes, and the
 /// agents that publish keep the processor.
 const FLOOD: usize = 100;
-/// Instead of [`BETWEEN_LOOKS`] in a flood.
-const BETWEEN_LOOKS_IN_FLOOD: Duration = Duration::from_secs(2);
+/// How long pages wait for changes in a flood, and how long after its last large page it is over.
+const BETWEEN_CHANGES_IN_FLOOD: Duration = Duration::from_millis(500);
+/// How often messages are read in a flood: before they leave the broker's memory, even if this task is late.
+const BETWEEN_READS_IN_FLOOD: Duration = Duration::from_millis(25);
 /// Messages that are read at once.
 const PAGE: PageLimit = PageLimit { messages: 4000, bytes: 4 << 20 };
 
@@ -225,35 +225,46 @@ async fn serve(
     drop(permit);
 }
 
-/// Applies messages as they are stored.
+/// Applies messages as they are stored. They are read often even if pages are told seldom: a reader that is late finds them only
+/// in the log, which costs more than everything else.
 async fn follow_messages(app: Arc<App>) {
     let since = app.feed.read(|view| view.last_seq);
     let mut stream = app.bus.subscribe_after(since).with_limit(PAGE).with_pause(TOGETHER);
     let (mut looked, mut told) = (Stopwatch::start(), Stopwatch::start());
-    let mut has_news = false;
-    while let Some(page) = stream.next_page().await {
-        let stored: Vec<_> = page.iter().filter_map(|kept| kept.parse(app.bus.session())).collect();
-        has_news |= stored.iter().any(|stored| proof::is_about_tips(&stored.message));
-        let is_flood = stored.len() > FLOOD;
-        stream.set_pause(if is_flood { LATEST } else { TOGETHER });
-        if is_flood {
-            // The broker has these already; reading each message into them again would be most of the work.
-            let (records, seq) = app.bus.records_with_head();
-            app.feed.apply([ViewEvent::Records { records, seq }]);
+    let mut last_large_page: Option<Stopwatch> = None;
+    let (mut has_news, mut is_untold) = (false, false);
+    loop {
+        let is_flood = last_large_page.as_ref().is_some_and(|page| page.elapsed() < BETWEEN_CHANGES_IN_FLOOD);
+        let left = if is_flood { told.remaining(BETWEEN_CHANGES_IN_FLOOD) } else { Duration::ZERO };
+        tokio::select! {
+            biased;
+            () = tokio::time::sleep(left), if is_untold => {
+                // A tip that moved or was proven is told with its message. In a flood, the next snapshot shows it: git is
+                // asked for it.
+                if has_news && !is_flood && app.feed.has_readers() && looked.elapsed() > BETWEEN_LOOKS {
+                    (looked, has_news) = (Stopwatch::start(), false);
+                    let asked = Arc::clone(&app);
+                    let _ = tokio::task::spawn_blocking(move || asked.load_tips()).await;
+                }
+                app.feed.flush(clock::now());
+                (told, is_untold) = (Stopwatch::start(), false);
+            }
+            page = stream.next_page() => {
+                let Some(page) = page else { return };
+                let stored: Vec<_> = page.iter().filter_map(|kept| kept.parse(app.bus.session())).collect();
+                has_news |= stored.iter().any(|stored| proof::is_about_tips(&stored.message));
+                let is_large = stored.len() > FLOOD;
+                if is_large {
+                    last_large_page = Some(Stopwatch::start());
+                    // The broker has these already; reading each message into them again would be most of the work.
+                    let (records, seq) = app.bus.records_with_head();
+                    app.feed.apply([ViewEvent::Records { records, seq }]);
+                }
+                app.feed.apply_messages(&stored);
+                stream.set_pause(if is_large { BETWEEN_READS_IN_FLOOD } else { TOGETHER });
+                is_untold = true;
+            }
         }
-        app.feed.apply_messages(&stored);
-        if stream.since() < stream.newest() && told.elapsed() < LATEST {
-            continue;
-        }
-        let between = if is_flood { BETWEEN_LOOKS_IN_FLOOD } else { BETWEEN_LOOKS };
-        // A tip that moved or was proven is told with its message, unless there are many: git is asked for it.
-        if has_news && app.feed.has_readers() && looked.elapsed() > between {
-            (looked, has_news) = (Stopwatch::start(), false);
-            let asked = Arc::clone(&app);
-            let _ = tokio::task::spawn_blocking(move || asked.load_tips()).await;
-        }
-        app.feed.flush(clock::now());
-        told = Stopwatch::start();
     }
 }
 

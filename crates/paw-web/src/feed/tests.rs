@@ -51,6 +51,36 @@ async fn slow_page_gets_everything_again() {
     assert_eq!(again["whole"], true);
     assert_eq!(again["agents"]["a"]["last_message"], "199");
 }
+
+#[tokio::test]
+async fn flood_is_told_at_once_with_its_newest_messages_and_loses_no_question() {
+    let feed = Feed::new(SessionView::new(RECENT));
+    let mut reader = feed.subscribe(Timestamp::UNIX_EPOCH);
+    assert_eq!(next(&mut reader, &feed).await["whole"], true);
+    let unwrap = |event| match event {
+        ViewEvent::Message(message) => message,
+        other => panic!("{other:?}"),
+    };
+    let asked = json!({"type": "agent.question", "agent_id": "a", "payload": {"question": "tabs?"}});
+    let mut all = vec![unwrap(stored(1, asked))];
+    all.extend((2..=1000).map(|seq| unwrap(status(seq, "b", &seq.to_string()))));
+    for page in all.chunks(150) {
+        feed.apply_messages(page);
+    }
+    feed.flush(Timestamp::UNIX_EPOCH);
+    let change = next(&mut reader, &feed).await;
+    let messages = change["messages"].as_array().unwrap();
+    let numbers: Vec<u64> = messages.iter().map(|message| message["seq"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, (1001 - RECENT as u64..=1000).collect::<Vec<_>>());
+    assert_eq!(change["agents"]["b"]["last_message"], "1000");
+    assert_eq!(change["questions"][0]["text"], "tabs?");
+    // A page that connects in between gets the newest ones, too.
+    feed.apply_messages(&[unwrap(status(1001, "b", "one more"))]);
+    let mut late = feed.subscribe(Timestamp::UNIX_EPOCH);
+    let whole = next(&mut late, &feed).await;
+    assert_eq!(whole["messages"][RECENT - 1]["seq"], 1001);
+}
+
 /// A session in which every part of the document has something.
 fn busy_view() -> SessionView {
     let message = |kind: &str, agent: &str, payload: Value| json!({"type": kind, "agent_id": agent, "payload": payload});
