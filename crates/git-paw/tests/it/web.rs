@@ -5,6 +5,7 @@ mod actions;
 mod api;
 pub(crate) mod browser;
 pub(crate) mod client;
+mod embedding;
 mod encrypted;
 mod page;
 mod qr_code;

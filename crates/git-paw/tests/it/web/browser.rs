@@ -162,7 +162,15 @@ impl Browser {
         self.send("POST", "/execute/sync", &json!({"script": script, "args": args}))
     }
 
-    /// The same; `arguments[arguments.length - 1]` takes the result.
+    /// Like [`Self::script`], in a frame of the page.
+    pub(crate) fn script_in_frame(&self, frame: usize, script: &str) -> Value {
+        self.send("POST", "/frame", &json!({"id": frame}));
+        let result = self.script(script, &[]);
+        self.send("POST", "/frame", &json!({"id": null}));
+        result
+    }
+
+    /// Like [`Self::script`]; `arguments[arguments.length - 1]` takes the result.
     pub(crate) fn script_async(&self, script: &str, args: &[Value]) -> Value {
         self.send("POST", "/execute/async", &json!({"script": script, "args": args}))
     }
