@@ -5,7 +5,7 @@ import { agentPath, post } from "./api.js";
 import { Diff } from "./diff.js";
 import { clock, needWords, usageWords } from "./format.js";
 import { MessageList } from "./messages.js";
-import { AnswerForm, HostChip, StateBadge, Verification, isQuestion } from "./overview.js";
+import { AnswerForm, HostChip, StateBadge, TakenOver, Verification, isQuestion } from "./overview.js";
 import { PromptCard } from "./prompt.js";
 import { Terminal } from "./terminal.js";
 import { mayAct, state } from "./store.js";
@@ -70,7 +70,7 @@ export function AgentPage({ id, tab = "" }) {
   const place = agent.host?.name ?? "";
   const link = (name) => `#/agent/${encodeURIComponent(id)}${name && `/${name}`}`;
   return html`
-    <div class="top"><h2>${agent.branch ?? id}</h2><span class="chip">${agent.cli}</span><${HostChip} agent=${agent} /><${StateBadge} agent=${agent} /><${Verification} agent=${agent} /></div>
+    <div class="top"><h2>${agent.branch ?? id}</h2><span class="chip">${agent.cli}</span><${HostChip} agent=${agent} /><${StateBadge} agent=${agent} /><${Verification} agent=${agent} /><${TakenOver} agent=${agent} /></div>
     <nav class="tabs" aria-label=${`Views of ${id}`}>${TABS.map(([name, title]) =>
       html`<a href=${link(name)} aria-current=${name === tab ? "page" : undefined}>${title}</a>`)}</nav>
     ${tab === "diff" ? html`<${Diff} key=${place} agent=${id} />` : tab === "terminal" ? html`<${Terminal} key=${place} agent=${id} />` : html`<${State} agent=${agent} />`}`;

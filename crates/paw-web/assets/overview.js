@@ -1,7 +1,7 @@
 // Who needs a person, then every agent.
 
 import { html, useState } from "./vendor/preact.js";
-import { post } from "./api.js";
+import { login, post } from "./api.js";
 import { age, clock, needWords, plural, shortCommit, urgency, usageWords } from "./format.js";
 import { PromptCard } from "./prompt.js";
 import { mayAct, state } from "./store.js";
@@ -60,6 +60,14 @@ export function HostChip({ agent }) {
   return html`<span class=${problem ? "chip failed" : "chip"} title=${problem}>@${host.name}</span>`;
 }
 
+// Someone types into the pane of the agent.
+export function TakenOver({ agent }) {
+  const holder = state.terminals[agent.agent_id];
+  if (!holder) return null;
+  const who = holder.login === login()?.login ? "you type into its terminal" : "someone types into its terminal";
+  return html`<a class="asks" href=${agentLink(agent.agent_id, "terminal")}>${who}</a>`;
+}
+
 // Whether the tip of the agent's branch is verified, and why.
 export function Verification({ agent }) {
   const tip = shortCommit(agent.tip?.commit);
@@ -79,6 +87,7 @@ function AgentRow({ agent }) {
     <${StateBadge} agent=${agent} />
     <span class="facts">
       ${asks ? html`<span class="asks">asks a question</span>` : null}
+      <${TakenOver} agent=${agent} />
       ${files ? html`<a href=${agentLink(agent.agent_id, "diff")}>${plural(files, "file")}</a>` : null}
       ${conflicts ? html`<a class="failed" href="#/conflicts">${plural(conflicts, "conflict")}</a>` : null}
       <${Verification} agent=${agent} />

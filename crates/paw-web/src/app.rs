@@ -65,12 +65,24 @@ pub(crate) struct AppParts {
     pub(crate) feed: Arc<Feed>,
     pub(crate) names: OwnNames,
     pub(crate) view_only: bool,
+    pub(crate) terminal_timeout_seconds: u64,
     pub(crate) logins: (LoginFile, Logins),
 }
 
 impl App {
     pub(crate) fn new(parts: AppParts) -> Arc<Self> {
-        let AppParts { repo, dirs, receipts, bus, runs, feed, names, view_only, logins } = parts;
+        let AppParts {
+            repo,
+            dirs,
+            receipts,
+            bus,
+            runs,
+            feed,
+            names,
+            view_only,
+            terminal_timeout_seconds,
+            logins,
+        } = parts;
         Arc::new(Self {
             repo,
             dirs,
@@ -83,7 +95,7 @@ impl App {
             base: OnceLock::new(),
             view_only,
             logins: Mutex::new(logins),
-            taken: Mutex::default(),
+            taken: Mutex::new(TakeOvers::new(terminal_timeout_seconds)),
             taken_panes: watch::channel(BTreeMap::new()).0,
             revoked: watch::channel(0).0,
             closed: AtomicBool::new(false),

@@ -55,6 +55,7 @@ struct PageOptions {
     bind: IpAddr,
     hosts: Vec<String>,
     view_only: bool,
+    terminal_timeout_seconds: u64,
     /// Certificate and key, if they are needed.
     certificate: Option<(PathBuf, PathBuf)>,
 }
@@ -81,7 +82,13 @@ impl PageOptions {
         if bind.is_unspecified() && config.hosts.is_empty() {
             return Err(WebError::NoName(bind));
         }
-        Ok(Self { bind, hosts: config.hosts.clone(), view_only: config.view_only, certificate })
+        Ok(Self {
+            bind,
+            hosts: config.hosts.clone(),
+            view_only: config.view_only,
+            terminal_timeout_seconds: config.terminal_timeout_seconds,
+            certificate,
+        })
     }
 }
 
@@ -189,6 +196,7 @@ impl Page {
             ports: ports.into_iter().flatten().chain([0]).collect(),
             hosts: options.hosts.clone(),
             view_only: options.view_only,
+            terminal_timeout_seconds: options.terminal_timeout_seconds,
             tls,
         })
         .await?;

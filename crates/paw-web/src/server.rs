@@ -67,6 +67,7 @@ pub(crate) struct WebSettings {
     pub(crate) ports: Vec<u16>,
     pub(crate) hosts: Vec<String>,
     pub(crate) view_only: bool,
+    pub(crate) terminal_timeout_seconds: u64,
     pub(crate) tls: Option<TlsAcceptor>,
 }
 
@@ -83,13 +84,36 @@ pub(crate) struct WebServer {
 impl WebServer {
     /// Listens, and loads the session.
     pub(crate) async fn start(settings: WebSettings) -> Result<Self, WebError> {
-        let WebSettings { repo, dirs, receipts, bus, runs, bind, ports, hosts, view_only, tls } = settings;
+        let WebSettings {
+            repo,
+            dirs,
+            receipts,
+            bus,
+            runs,
+            bind,
+            ports,
+            hosts,
+            view_only,
+            terminal_timeout_seconds,
+            tls,
+        } = settings;
         let (listener, address) = listen(bind, &ports).await?;
         let feed = Feed::new(load_view(&repo, &receipts, &bus, &dirs)?);
         let logins = LoginFile::load(PawDir::of(&repo.common_dir).web_logins())?;
         let encrypted = tls.is_some();
         let names = OwnNames::new(address, encrypted, &hosts);
-        let app = App::new(AppParts { repo, dirs, receipts, bus, runs, feed, names, view_only, logins });
+        let app = App::new(AppParts {
+            repo,
+            dirs,
+            receipts,
+            bus,
+            runs,
+            feed,
+            names,
+            view_only,
+            terminal_timeout_seconds,
+            logins,
+        });
         let tasks = vec![
             tokio::spawn(accept(listener, tls, Arc::clone(&app))),
             tokio::spawn(follow_messages(Arc::clone(&app))),

@@ -2,6 +2,7 @@
 //! was typed for a while.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use paw_core::AgentId;
@@ -9,8 +10,8 @@ use serde::Serialize;
 
 use crate::login::Login;
 
-/// How long a terminal stays taken over without input.
-pub(crate) const RELEASE_AFTER: SignedDuration = SignedDuration::from_secs(60);
+/// The longest time that a terminal stays taken over without input, in seconds: an hour.
+const LONGEST: u64 = 3600;
 
 /// A terminal that someone has taken over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -19,15 +20,28 @@ pub(crate) struct Holder {
     pub(crate) until: Timestamp,
 }
 
-#[derive(Debug, Default)]
-pub(crate) struct TakeOvers(BTreeMap<AgentId, Holder>);
+#[derive(Debug)]
+pub(crate) struct TakeOvers {
+    held: BTreeMap<AgentId, Holder>,
+    /// How long a terminal stays taken over without input.
+    timeout: SignedDuration,
+}
 
 impl TakeOvers {
+    /// A terminal is released after this many seconds without input.
+    pub(crate) fn new(timeout_seconds: u64) -> Self {
+        let timeout = Duration::from_secs(timeout_seconds.clamp(1, LONGEST));
+        Self {
+            held: BTreeMap::new(),
+            timeout: SignedDuration::try_from(timeout).unwrap_or(SignedDuration::MAX),
+        }
+    }
+
     /// Takes a terminal over, unless someone else has it. Returns who has it now.
     pub(crate) fn take(&mut self, agent: &AgentId, login: &Login, now: Timestamp) -> Holder {
         self.drop_ended(now);
-        let mine = Holder { login: login.id, until: now + RELEASE_AFTER };
-        let holder = self.0.entry(agent.clone()).or_insert(mine);
+        let mine = Holder { login: login.id, until: now + self.timeout };
+        let holder = self.held.entry(agent.clone()).or_insert(mine);
         if holder.login == login.id {
             *holder = mine;
         }
@@ -37,9 +51,10 @@ impl TakeOvers {
     /// Whether this login may type now. Typing keeps the terminal.
     pub(crate) fn may_type(&mut self, agent: &AgentId, login: &Login, now: Timestamp) -> bool {
         self.drop_ended(now);
-        match self.0.get_mut(agent) {
+        let until = now + self.timeout;
+        match self.held.get_mut(agent) {
             Some(holder) if holder.login == login.id => {
-                holder.until = now + RELEASE_AFTER;
+                holder.until = until;
                 true
             }
             _ => false,
@@ -47,23 +62,23 @@ impl TakeOvers {
     }
 
     pub(crate) fn release(&mut self, agent: &AgentId, login: &Login) {
-        if self.0.get(agent).is_some_and(|holder| holder.login == login.id) {
-            self.0.remove(agent);
+        if self.held.get(agent).is_some_and(|holder| holder.login == login.id) {
+            self.held.remove(agent);
         }
     }
 
     /// Everything that is taken over.
     pub(crate) fn all(&mut self, now: Timestamp) -> &BTreeMap<AgentId, Holder> {
         self.drop_ended(now);
-        &self.0
+        &self.held
     }
 
     pub(crate) fn clear(&mut self) {
-        self.0.clear();
+        self.held.clear();
     }
 
     fn drop_ended(&mut self, now: Timestamp) {
-        self.0.retain(|_, holder| holder.until > now);
+        self.held.retain(|_, holder| holder.until > now);
     }
 }
 
@@ -82,7 +97,7 @@ mod tests {
         };
         let (ann, ben) = (login(), login());
         let agent = AgentId::operator();
-        let mut taken = TakeOvers::default();
+        let mut taken = TakeOvers::new(60);
         assert!(!taken.may_type(&agent, &ann, at(0)), "looking is not typing");
         assert_eq!(taken.take(&agent, &ann, at(0)).login, ann.id);
         assert_eq!(taken.take(&agent, &ben, at(1)).login, ann.id, "taken");

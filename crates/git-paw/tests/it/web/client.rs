@@ -2,9 +2,13 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::time::Duration;
 
 use paw_testkit::wait_until;
 use serde_json::{Value, json};
+
+/// An open page gets a heartbeat more often than this.
+const LONGEST_SILENCE: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
@@ -91,10 +95,17 @@ impl Client {
 
     /// The state of the session, as a page that connects now gets it.
     pub(crate) fn state(&self) -> Value {
+        self.follow().next().unwrap()
+    }
+
+    /// The state of the session, and then its changes.
+    pub(crate) fn follow(&self) -> impl Iterator<Item = Value> {
         let stream = self.with_headers(|headers| self.open("GET /api/events", headers, "")).unwrap();
+        stream.set_read_timeout(Some(LONGEST_SILENCE)).unwrap();
         let mut lines = BufReader::new(stream).lines().map(|line| line.unwrap());
         lines.by_ref().find(String::is_empty).unwrap();
-        serde_json::from_str(&lines.next().unwrap()).unwrap()
+        // An empty line is a heartbeat.
+        lines.filter(|line| !line.is_empty()).map(|line| serde_json::from_str(&line).unwrap())
     }
 
     /// Waits until the state is as wanted.

@@ -82,6 +82,32 @@ impl Shown {
 }
 
 #[test]
+fn terminal_without_input_is_released_on_every_page_and_in_its_border() {
+    let world = WebWorld::started("terminal_timeout_seconds = 2\n");
+    let (holder, other) = (world.log_in(&[]), world.log_in(&[]));
+    let pane = world.pane("feat-x");
+    wait_until("the agent is ready", || world.shows(&pane, "? for shortcuts").then_some(()));
+    let mut shown = Shown::open(&holder, "feat-x");
+    shown.wait_for("? for shortcuts");
+    assert_eq!(holder.post("agents/feat-x/take", &json!({})).json()["login"], holder.login);
+    let border = || world.tmux(&["display-message", "-p", "-t", &pane, "#{T:pane-border-format}"]);
+    let is_marked = || border().contains("typed into from a browser");
+    wait_until("it is marked while someone types", || {
+        shown.type_keys("x");
+        let held = &other.state()["terminals"]["feat-x"]["login"];
+        (*held == holder.login && is_marked()).then_some(())
+    });
+    // No page releases it.
+    let mut changes = other.follow();
+    let is_released = |change: &Value| change["terminals"].as_object().is_some_and(serde_json::Map::is_empty);
+    assert!(changes.any(|change| is_released(&change)), "an open page is told");
+    wait_until("the mark is removed", || (!is_marked()).then_some(()));
+    shown.type_keys("late");
+    assert!(!world.shows(&pane, "late"));
+    assert_eq!(other.post("agents/feat-x/take", &json!({})).json()["login"], other.login, "free for others");
+}
+
+#[test]
 fn terminal_needs_a_ticket_and_takes_input_only_after_take_over() {
     let world = WebWorld::started("");
     let browser = world.log_in(&[]);

@@ -21,5 +21,7 @@ section! {
         optional key: PathBuf = "/etc/ssl/paw.key",
         /// let every login look, but not act
         default view_only: bool = false,
+        /// seconds without input until a terminal that was taken over is released
+        default terminal_timeout_seconds: u64 = 60,
     }
 }
