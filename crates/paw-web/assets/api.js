@@ -4,8 +4,7 @@ const KEY = "git-paw-login";
 
 export class RequestError extends Error {
   constructor(message, hints, status) {
-    super(message);
-    this.hints = hints;
+    super([message, ...hints].join("; "));
     this.status = status;
   }
 }

@@ -21,7 +21,7 @@ export function PromptCard({ agent, need }) {
       setPrompt(prompt);
       setProblem("");
     } catch (error) {
-      if (error.name !== "AbortError") setProblem([error.message, ...(error.hints ?? [])].join("; "));
+      if (error.name !== "AbortError") setProblem(error.message);
     }
   };
   useEffect(() => {

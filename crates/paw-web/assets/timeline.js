@@ -55,7 +55,7 @@ export function Timeline() {
     const timer = setInterval(load, PACE);
     return () => (stop.abort(), clearInterval(timer));
   }, []);
-  const picture = useMemo(() => lanes && draw(lanes), [lanes, Math.floor(now() / PACE)]);
+  const picture = useMemo(() => lanes && draw(lanes), [lanes, Math.floor(now() / PACE), innerWidth]);
   if (problem) return html`<h2>Timeline</h2><p class="problem" role="alert">${problem}</p>`;
   return picture ?? html`<h2>Timeline</h2><p role="status">Loading…</p>`;
 }
@@ -68,6 +68,8 @@ function draw(lanes) {
   const [first, last] = [Math.min(times.reduce((a, b) => Math.min(a, b)), now() - 60_000), now()];
   const parts = Math.min(4, Math.floor(width / TICK));
   const ticks = Array.from({ length: parts + 1 }, (_, part) => new Date(first + (part / parts) * (last - first)).toISOString());
+  // Two ticks of a short session may be in one minute.
+  const tick = (at) => (last - first < parts * 60_000 ? clock(at) : clock(at).slice(0, 5));
   const x = (at) => left + ((Date.parse(at) - first) / Math.max(1, last - first)) * width;
   const events = ids.flatMap((id) => lanes[id].filter((mark) => mark.what !== "state").map((mark) => ({ id, ...mark })));
   return html`
@@ -77,7 +79,7 @@ function draw(lanes) {
     <div class="scroll" tabindex="0" role="region" aria-label="Lanes of the agents">
       <svg class="lanes" viewBox=${`0 0 ${left + width + 30} ${ids.length * LANE + 22}`} role="img" aria-label=${`What ${ids.length} agents did; the list below has the same events`}>
         ${ticks.map((at) => html`<g key=${at}><line x1=${x(at)} x2=${x(at)} y1="0" y2=${ids.length * LANE} class="lane-line" />
-          <text x=${x(at)} y=${ids.length * LANE + 15} text-anchor="middle" class="tick">${clock(at).slice(0, 5)}</text></g>`)}
+          <text x=${x(at)} y=${ids.length * LANE + 15} text-anchor="middle" class="tick">${tick(at)}</text></g>`)}
         ${ids.map((id, place) => html`<${Lane} key=${id} id=${id} marks=${lanes[id]} place=${place} x=${x} left=${left} end=${left + width} />`)}
       </svg></div>
     <details><summary>As a list</summary><ol class="messages">${events.sort((a, b) => b.seq - a.seq).slice(0, 300).map((mark) => html`<li key=${mark.seq}>
