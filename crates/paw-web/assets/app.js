@@ -10,7 +10,7 @@ import { Runs } from "./runs.js";
 import { Timeline } from "./timeline.js";
 import { Work } from "./work.js";
 import { age, needsYou } from "./format.js";
-import { setWanted, supported, tell, wanted } from "./notify.js";
+import { blocked, setWanted, supported, tell, wanted } from "./notify.js";
 import { changed, connect, mayAct, state, subscribe, watchForSleep } from "./store.js";
 
 const VIEWS = [
@@ -77,6 +77,7 @@ function LoginPage() {
 function Bell() {
   const [on, setOn] = useState(wanted());
   if (!supported()) return null;
+  if (blocked()) return html`<span>Notifications are blocked in this browser.</span>`;
   const label = on ? "Notifications are on" : "Notifications are off";
   return html`<button class="quiet" aria-pressed=${on} onClick=${async () => setOn(await setWanted(!on))}>${label}</button>`;
 }

@@ -7,6 +7,7 @@ const KEY = "git-paw-notify";
 let known = null;
 
 export const supported = () => "Notification" in window && window.isSecureContext;
+export const blocked = () => supported() && Notification.permission === "denied";
 export const wanted = () => supported() && localStorage.getItem(KEY) === "yes" && Notification.permission === "granted";
 
 export async function setWanted(on) {
@@ -19,6 +20,26 @@ export async function setWanted(on) {
   return answer === "granted";
 }
 
+const open = (place) => {
+  window.focus();
+  location.hash = place;
+};
+
+navigator.serviceWorker?.addEventListener("message", ({ data }) => data.show && open(data.show));
+
+// Phones let only a service worker show one.
+async function show(title, options, place) {
+  let shown = null;
+  try {
+    shown = new Notification(title, options);
+  } catch {
+    await navigator.serviceWorker.register("/service-worker.js");
+    const worker = await navigator.serviceWorker.ready;
+    return worker.showNotification(title, { ...options, data: place });
+  }
+  shown.onclick = () => (open(place), shown.close());
+}
+
 const idOf = (need) => `${need.agent_id}|${need.kind}|${need.since ?? need.text}`;
 
 export function tell() {
@@ -29,12 +50,9 @@ export function tell() {
   if (known && wanted()) {
     for (const need of state.needs) {
       if (known.has(idOf(need)) || (!document.hidden && document.hasFocus())) continue;
-      const shown = new Notification(`${need.agent_id} ${needWords(need.kind)}`, { body: need.text.slice(0, 200), tag: idOf(need) });
-      shown.onclick = () => {
-        window.focus();
-        location.hash = `#/agent/${encodeURIComponent(need.agent_id)}`;
-        shown.close();
-      };
+      const options = { body: need.text.slice(0, 200), tag: idOf(need) };
+      // A browser that cannot show it still has the number in the title.
+      show(`${need.agent_id} ${needWords(need.kind)}`, options, `#/agent/${encodeURIComponent(need.agent_id)}`).catch(() => {});
     }
   }
   if (state.phase === "open") known = ids;

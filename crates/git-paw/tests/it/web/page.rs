@@ -44,10 +44,14 @@ impl Visit {
         self.browser.script("location.hash = arguments[0]", &[place.into()]);
     }
 
-    /// Nothing is wider than the screen, nothing that agents wrote became part of the page, and axe-core finds nothing serious.
+    /// Nothing is wider than the screen, the names of views fit, nothing that agents wrote became part of the page, and axe-core finds nothing serious.
     fn check(&self, view: &str) {
         let widths = self.browser.script("return [document.documentElement.scrollWidth, innerWidth]", &[]);
         assert!(widths[0].as_u64() <= widths[1].as_u64(), "{view} is too wide: {widths}");
+        let cut = "return [...document.querySelectorAll('.views b')]
+            .filter((name) => innerWidth < 500 && (name.offsetHeight > 24 || name.offsetWidth > name.parentNode.offsetWidth))
+            .map((name) => name.textContent)";
+        assert_eq!(self.browser.script(cut, &[]), json!([]), "{view}: names of views do not fit");
         let script =
             "return [document.querySelectorAll('[onerror], img[src=x]').length, window.hacked ?? null]";
         assert_eq!(self.browser.script(script, &[]), json!([0, null]), "{view}");
@@ -269,6 +273,23 @@ impl Visit {
         browser.wait_for_script("the browser notifies", "return window.told.length > 0");
         assert_eq!(browser.script("return window.told", &[]), json!(["feat-x asks"]));
         browser.write("form.answer textarea", "yes");
+        browser.activate("form.answer button", "Answer");
+        browser.wait_for("Nothing needs you");
+        // A browser on a phone lets only a service worker show them.
+        let script = "window.told = [];
+            window.Notification = class {
+                static permission = 'granted';
+                constructor() { throw new TypeError('Illegal constructor'); }
+            };
+            const show = ServiceWorkerRegistration.prototype.showNotification;
+            ServiceWorkerRegistration.prototype.showNotification = function (title, options) {
+                return show.call(this, title, options).then(() => window.told.push(`${title} ${options.data}`));
+            };";
+        browser.script(script, &[]);
+        world.say_as_agent(&["question", "and on a phone?"]);
+        browser.wait_for_script("the service worker notifies", "return window.told.length > 0");
+        assert_eq!(browser.script("return window.told", &[]), json!(["feat-x asks #/agent/feat-x"]));
+        browser.write("form.answer textarea", "there, too");
         browser.activate("form.answer button", "Answer");
         browser.wait_for("Nothing needs you");
     }
