@@ -33,7 +33,7 @@ use paw_core::config::ConflictConfig;
 use forward::ForwardConflicts;
 pub use history::load_history;
 use in_flight::InFlightConflicts;
-pub use merge_check::MergeChecker;
+pub use merge_check::{MergeChecker, MergeCounts};
 pub use monitor::{ConflictMonitor, ConflictMonitorEvent};
 use overlap::{Overlaps, TouchedPaths};
 use ownership::OwnershipViolations;
@@ -300,6 +300,11 @@ impl ConflictDetector {
             (Some(first), Some(second)) => !first.is_disjoint(second),
             _ => false,
         }
+    }
+
+    /// Whether both agents were told that this file does not merge. The lines of a conflict are told once.
+    pub fn is_reported(&self, pair: &AgentPair, path: &str) -> bool {
+        self.in_flight.is_reported(pair, path)
     }
 
     fn check(&mut self, now: Timestamp, queries: Vec<MergeQuery>) -> DetectorOutput {

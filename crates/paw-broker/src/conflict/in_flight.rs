@@ -60,6 +60,12 @@ impl InFlightConflicts {
         }
     }
 
+    /// Whether both agents know that this file does not merge.
+    pub(super) fn is_reported(&self, pair: &AgentPair, path: &str) -> bool {
+        let state = self.state.get(pair).and_then(|files| files.get(path));
+        state.is_some_and(|state| state.reported >= ConflictLevel::Conflict)
+    }
+
     /// Forgets an agent, and returns messages that clear the warnings about it.
     pub(super) fn forget(&mut self, agent: &AgentId) -> Vec<Message> {
         let mut publish = Vec::new();

@@ -243,6 +243,7 @@ impl MonitorLoop {
 
     fn forget(&mut self, agent: &AgentId) {
         self.snapshots.remove(agent);
+        self.checker.forget(agent);
         self.pending.retain(|pair, _| !pair.contains(agent));
         self.conflicting.retain(|pair, _| !pair.contains(agent));
         let output = self.detector.on_gone(agent, clock::now());
@@ -296,7 +297,9 @@ impl MonitorLoop {
         };
         let in_scratch = |query: &MergeQuery| is_there(&query.pair.first) && is_there(&query.pair.second);
         let queries: Vec<MergeQuery> = urgent.into_iter().filter(in_scratch).collect();
-        let results = self.checker.check(&scratch, &queries);
+        let detector = &self.detector;
+        let needs_lines = |pair: &AgentPair, path: &str| !detector.is_reported(pair, path);
+        let results = self.checker.check_with_lines(&scratch, &queries, needs_lines);
         for (query, result) in queries.into_iter().zip(results) {
             match result {
                 MergeCheckResult::Conflict(_) => {

@@ -17,6 +17,15 @@ pub enum TrialMerge {
     Unknown,
 }
 
+/// How many files are about to be merged. Only the answer is needed, but git stores what it has merged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MergedFiles {
+    /// Kept with everything else: deleting them costs more.
+    Few,
+    /// Deleted after the merge.
+    Many,
+}
+
 /// A file that does not merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergeConflict {
@@ -34,20 +43,26 @@ pub struct Blob {
 }
 
 impl ScratchRepo {
-    /// Merges every pair of commits and returns the results in the same order. `attributes` is the commit whose
+    /// Merges every pair of commits and returns the results in the same order. `attributes` is the tree whose
     /// `.gitattributes` select merge drivers; drivers that run a program are not configured here and are ignored.
     pub fn merge_pairs(
         &self,
         pairs: &[(String, String)],
         attributes: &str,
+        files: MergedFiles,
     ) -> Result<Vec<TrialMerge>, ScratchError> {
         if pairs.is_empty() {
             return Ok(Vec::new());
         }
         let lines: Vec<String> = pairs.iter().map(|(a, b)| format!("{a} {b}\n")).collect();
-        // Only the answer is needed, not the merged trees.
         let command = self.merge_tree(&["--stdin"], attributes).input(lines.concat());
-        let (command, _merged) = self.storing_nothing(command)?;
+        let (command, _merged) = match files {
+            MergedFiles::Few => (command, None),
+            MergedFiles::Many => {
+                let (command, merged) = self.storing_nothing(command)?;
+                (command, Some(merged))
+            }
+        };
         let output = command.capture().map_err(GitError::from)?;
         let merges = parse_batch(&output.stdout);
         if output.exit.success() && merges.len() == pairs.len() {

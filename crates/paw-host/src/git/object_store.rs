@@ -3,12 +3,11 @@
 //! Every edit of an agent needs a blob and the trees above it. A git process for each of them would cost more than all the rest.
 
 use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-
-use tempfile::NamedTempFile;
 
 use super::GitError;
 use super::plumbing::c_quote;
@@ -54,7 +53,14 @@ fn ask<T>(
     command: impl FnOnce() -> Command,
     question: impl FnOnce(&mut Coprocess) -> Result<T, ProcessError>,
 ) -> Result<T, GitError> {
-    let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+    ask_locked(&mut slot.lock().unwrap_or_else(PoisonError::into_inner), command, question)
+}
+
+fn ask_locked<T>(
+    slot: &mut Option<Coprocess>,
+    command: impl FnOnce() -> Command,
+    question: impl FnOnce(&mut Coprocess) -> Result<T, ProcessError>,
+) -> Result<T, GitError> {
     let mut process = match slot.take() {
         Some(process) => process,
         None => command().coprocess()?,
@@ -122,13 +128,15 @@ impl ScratchRepo {
         let parent = head.map_or_else(String::new, |head| format!("parent {head}\n"));
         let who = "git-paw <git-paw@localhost> 0 +0000";
         let text = format!("tree {tree}\n{parent}author {who}\ncommitter {who}\n\nwork in progress\n");
-        let parent = self.file("");
-        let mut file =
-            NamedTempFile::new_in(&parent).map_err(FileError::when("create a file in", &parent))?;
-        file.write_all(text.as_bytes()).map_err(FileError::when("write", file.path()))?;
-        let request = c_quote(file.path().as_os_str().as_bytes()) + "\n";
-        Ok(ask(
-            &self.objects().commits,
+        // The same file each time: ext4 creates files slowly where others were deleted in the last minutes.
+        let file = self.file("commit");
+        let request = c_quote(file.as_os_str().as_bytes()) + "\n";
+        let mut slot = self.objects().commits.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = || OpenOptions::new().write(true).create(true).truncate(true).open(&file);
+        let write = |mut file: File| file.write_all(text.as_bytes());
+        open().and_then(write).map_err(FileError::when("write", &file))?;
+        Ok(ask_locked(
+            &mut slot,
             || self.hash_object("commit"),
             |process| {
                 process.send(request.as_bytes())?;

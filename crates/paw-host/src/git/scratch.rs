@@ -22,6 +22,9 @@ use crate::process::Command;
 
 const PREFIX: &str = "scratch-";
 
+/// The least that a loose object needs on most file systems.
+pub(super) const OBJECT_BYTES: u64 = 4096;
+
 /// A failed operation in a scratch repository.
 #[derive(Debug, thiserror::Error)]
 pub enum ScratchError {

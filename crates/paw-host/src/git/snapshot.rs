@@ -14,7 +14,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::scratch::{ScratchError, ScratchRepo};
+use super::scratch::{OBJECT_BYTES, ScratchError, ScratchRepo};
 use super::{Git, GitError, failed, path, run, text};
 use crate::files::FileError;
 use crate::process::{Command, Exit};
@@ -22,9 +22,6 @@ use quick::StoringRules;
 
 /// The content of larger files is not read; they are listed as changed.
 const LARGEST_FILE: u64 = 16 * 1024 * 1024;
-
-/// The least that a loose object needs on most file systems.
-const OBJECT_BYTES: u64 = 4096;
 
 /// Takes snapshots of one worktree.
 #[derive(Debug)]

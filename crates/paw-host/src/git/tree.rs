@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::scratch::{ScratchError, ScratchRepo};
 
 const DIRECTORY: u32 = 0o040_000;
+const FILE: u32 = 0o100_000;
 const SUBMODULE: u32 = 0o160_000;
 const KIND: u32 = 0o170_000;
 
@@ -19,6 +20,10 @@ pub(super) struct TreeItem {
 impl TreeItem {
     pub(super) fn is_directory(&self) -> bool {
         self.mode == DIRECTORY
+    }
+
+    pub(super) fn is_plain_file(&self) -> bool {
+        self.mode & KIND == FILE
     }
 
     fn is_submodule(&self) -> bool {

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use paw_broker::conflict::{AgentPair, FileConflict, LineRange, MergeCheckResult, MergeChecker, MergeQuery};
+use paw_broker::conflict::{
+    AgentPair, FileConflict, LineRange, MergeCheckResult, MergeChecker, MergeCounts, MergeQuery,
+};
 use paw_core::AgentId;
 
 use super::{Field, commit_all, lines, write};
@@ -157,4 +159,164 @@ fn merge_checks_store_nothing() {
     let verdict = MergeChecker::default().check(&field.scratch, &[query]).remove(0);
     assert_eq!(conflicts(verdict)[0].first, [LineRange(2, 2)]);
     assert_eq!(field.scratch.measure(), before);
+}
+
+/// A checker that has seen every state of a pair, next to one that has seen none.
+struct Judged {
+    checker: MergeChecker,
+    pair: AgentPair,
+}
+
+impl Judged {
+    fn new() -> Self {
+        let pair = AgentPair::new(AgentId::new("a").unwrap(), AgentId::new("b").unwrap());
+        Self { checker: MergeChecker::default(), pair }
+    }
+
+    /// The answer about the current work of both, which has to be that of a checker without a past.
+    fn judge(&mut self, field: &Field, a: &Path, b: &Path) -> MergeCheckResult {
+        let query = MergeQuery { pair: self.pair.clone(), works: (field.take(a).work, field.take(b).work) };
+        let result = self.checker.check(&field.scratch, std::slice::from_ref(&query)).remove(0);
+        let fresh = MergeChecker::default().check(&field.scratch, &[query]).remove(0);
+        assert_eq!(result, fresh);
+        result
+    }
+}
+
+/// Two agents that conflict in forty files.
+fn conflicting_worktrees(field: &Field) -> (std::path::PathBuf, std::path::PathBuf) {
+    for number in 0..40 {
+        write(&field.repo.root, &format!("dir/file{number}"), &lines(&[]));
+    }
+    commit_all(&field.repo.root, "files");
+    let (a, b) = two(field);
+    for number in 0..40 {
+        write(&a, &format!("dir/file{number}"), &lines(&[(3, "mine")]));
+        write(&b, &format!("dir/file{number}"), &lines(&[(3, "theirs")]));
+    }
+    (a, b)
+}
+
+#[test]
+fn a_pair_that_conflicts_is_merged_again_only_in_the_files_that_have_changed() {
+    let field = Field::new();
+    let (a, b) = conflicting_worktrees(&field);
+    let mut judged = Judged::new();
+    assert_eq!(conflicts(judged.judge(&field, &a, &b)).len(), 40);
+    assert_eq!(judged.checker.counts(), MergeCounts { whole: 1, reduced: 0, located: 1 });
+    // One file after another, as agents edit.
+    for number in 0..5 {
+        write(&a, &format!("dir/file{number}"), &lines(&[(4, &format!("mine {number}"))]));
+        write(&b, &format!("dir/file{number}"), &lines(&[(4, &format!("theirs {number}"))]));
+        assert_eq!(conflicts(judged.judge(&field, &a, &b)).len(), 40);
+    }
+    assert_eq!(judged.checker.counts(), MergeCounts { whole: 1, reduced: 5, located: 6 });
+    // No question for git: nothing has changed, only one of them has changed a file, both have changed it in the same way.
+    judged.judge(&field, &a, &b);
+    write(&a, "src/lib.rs", &lines(&[(1, "mine alone")]));
+    judged.judge(&field, &a, &b);
+    write(&b, "src/lib.rs", &lines(&[(1, "mine alone")]));
+    judged.judge(&field, &a, &b);
+    assert_eq!(judged.checker.counts(), MergeCounts { whole: 1, reduced: 5, located: 6 });
+    // A conflict that is resolved is gone, and the others stay.
+    write(&b, "dir/file7", &lines(&[(18, "theirs")]));
+    assert_eq!(conflicts(judged.judge(&field, &a, &b)).len(), 39);
+    assert_eq!(judged.checker.counts().whole, 1);
+}
+
+#[test]
+fn the_lines_of_a_conflict_are_located_only_if_they_are_needed() {
+    let field = Field::new();
+    let (a, b) = conflicting_worktrees(&field);
+    let mut judged = Judged::new();
+    judged.judge(&field, &a, &b);
+    write(&a, "dir/file1", &lines(&[(9, "mine")]));
+    write(&b, "dir/file1", &lines(&[(9, "theirs")]));
+    let query = MergeQuery { pair: judged.pair.clone(), works: (field.take(&a).work, field.take(&b).work) };
+    let mut lines_of_file1 = |is_needed: bool| {
+        let query = std::slice::from_ref(&query);
+        let result = judged.checker.check_with_lines(&field.scratch, query, |_, _| is_needed).remove(0);
+        conflicts(result).into_iter().find(|conflict| conflict.path == "dir/file1").unwrap().first
+    };
+    assert_eq!(lines_of_file1(false), []);
+    assert_eq!(lines_of_file1(true), [LineRange(9, 9)], "needed later");
+    assert_eq!(judged.checker.counts().located, 2);
+}
+
+#[test]
+fn a_pair_is_merged_as_a_whole_after_changes_that_concern_other_files() {
+    let field = Field::new();
+    let (a, b) = conflicting_worktrees(&field);
+    let mut judged = Judged::new();
+    judged.judge(&field, &a, &b);
+    let mut whole = 1;
+    let mut expect_whole = |judged: &Judged| {
+        whole += 1;
+        assert_eq!(judged.checker.counts().whole, whole);
+    };
+    // A rename of a file that the other has changed, a deletion, a file in the place of a directory, attributes, a commit.
+    std::fs::rename(a.join("dir/file1"), a.join("moved")).unwrap();
+    judged.judge(&field, &a, &b);
+    expect_whole(&judged);
+    std::fs::remove_file(b.join("dir/file2")).unwrap();
+    judged.judge(&field, &a, &b);
+    expect_whole(&judged);
+    write(&b, "moved/inside", "in a directory\n");
+    judged.judge(&field, &a, &b);
+    expect_whole(&judged);
+    write(&a, ".gitattributes", "dir/* merge=union\n");
+    judged.judge(&field, &a, &b);
+    expect_whole(&judged);
+    write(&a, ".gitattributes", "dir/file3 merge=union\n");
+    judged.judge(&field, &a, &b);
+    expect_whole(&judged);
+    commit_all(&b, "theirs");
+    judged.judge(&field, &a, &b);
+    expect_whole(&judged);
+    // Its content decides whether it is the renamed file.
+    write(&a, "moved", "something else\n");
+    judged.judge(&field, &a, &b);
+    expect_whole(&judged);
+}
+
+#[test]
+fn a_pair_is_judged_alike_after_random_changes() {
+    let field = Field::new();
+    for number in 0..6 {
+        write(
+            &field.repo.root,
+            &format!("dir{}/file{number}", number % 2),
+            &lines(&[(1, &format!("{number}"))]),
+        );
+    }
+    commit_all(&field.repo.root, "files");
+    let (a, b) = two(&field);
+    let mut judged = Judged::new();
+    let mut random = 20_261_118_u64;
+    let mut next = |below: u64| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) % below
+    };
+    for step in 0..60 {
+        let worktree = if next(2) == 0 { &a } else { &b };
+        let number = next(6);
+        let (file, other) =
+            (format!("dir{}/file{number}", number % 2), format!("dir{}/file{}", next(3), next(8)));
+        match next(12) {
+            0 if worktree.join(&file).exists() => std::fs::remove_file(worktree.join(&file)).unwrap(),
+            1 if worktree.join(&file).exists() => {
+                std::fs::create_dir_all(worktree.join(&other).parent().unwrap()).unwrap();
+                std::fs::rename(worktree.join(&file), worktree.join(&other)).unwrap();
+            }
+            2 => write(worktree, &other, &lines(&[(1, &format!("{step}"))])),
+            3 => drop(commit_all(worktree, "step")),
+            _ => {
+                let line = usize::try_from(next(20)).unwrap() + 1;
+                write(worktree, &file, &lines(&[(1, &format!("{number}")), (line, &format!("{}", next(3)))]));
+            }
+        }
+        judged.judge(&field, &a, &b);
+    }
+    let counts = judged.checker.counts();
+    assert!(counts.whole > 5 && counts.reduced > 5, "{counts:?}");
 }

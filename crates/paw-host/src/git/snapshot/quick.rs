@@ -8,9 +8,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::{LastSnapshot, OBJECT_BYTES, SortedPaths, WorktreeSnapshotter};
+use super::{LastSnapshot, SortedPaths, WorktreeSnapshotter};
 use crate::git::Git;
-use crate::git::scratch::ScratchError;
+use crate::git::scratch::{OBJECT_BYTES, ScratchError};
 use crate::git::tree::{EditedTree, FileChange, difference};
 
 /// Above this number of files, the index is quicker.
