@@ -57,6 +57,8 @@ struct ActiveDelivery {
     problem: Option<String>,
     /// When to look at its pane again.
     due: Duration,
+    /// From when on it is looked at together with another one that is due, because each look costs processes.
+    early: Duration,
 }
 
 impl Deliveries {
@@ -75,7 +77,8 @@ impl Deliveries {
         let now = self.watch.elapsed();
         let tmux = Tmux::on_socket(receipt.tmux_socket.clone());
         let Some(panes) = find_panes(&tmux, &receipt)? else { return Ok(Some(GONE)) };
-        let due = self.active.iter().filter(|(_, one)| one.due <= now);
+        let is_due = self.active.values().any(|one| one.due <= now);
+        let due = self.active.iter().filter(|(_, one)| is_due && one.early <= now);
         let due: Vec<_> = due.map(|(mark, _)| (mark.clone(), panes.get(mark).map(String::as_str))).collect();
         let ids: Vec<&str> = due.iter().filter_map(|(_, pane)| *pane).collect();
         // A pane was closed just now; the next step leaves it out.
@@ -90,7 +93,7 @@ impl Deliveries {
                 changes.extend(one.change(step, now).map(|change| (one.prompt.clone(), change)));
                 acting.push((mark, pane, look, step));
             } else {
-                one.due = now + GONE;
+                (one.due, one.early) = (now + GONE, now + GONE / 2);
                 let change = one.report(Some("its pane is gone".to_owned()));
                 changes.extend(change.map(|change| (one.prompt.clone(), change)));
             }
@@ -132,6 +135,7 @@ impl Deliveries {
             problem: prompt.problem.clone(),
             prompt: prompt.clone(),
             due: Duration::ZERO,
+            early: Duration::ZERO,
         })
     }
 
@@ -161,7 +165,8 @@ impl ActiveDelivery {
             self.machine.confirm();
         }
         let step = self.machine.step(look, now);
-        self.due = now + self.machine.poll_interval(now);
+        let interval = self.machine.poll_interval(now);
+        (self.due, self.early) = (now + interval, now + interval / 2);
         step
     }
 

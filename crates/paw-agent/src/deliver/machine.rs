@@ -175,10 +175,11 @@ impl DeliveryMachine {
     /// How long to wait before the next capture.
     pub fn poll_interval(&self, now: Duration) -> Duration {
         let settled = self.last.as_ref().map_or(Duration::ZERO, |(_, since)| now.saturating_sub(*since));
-        let longest = if settled >= LONG { LONG_POLL } else { MAX_POLL };
+        let kept = self.obstacle.as_ref().map_or(Duration::ZERO, |(_, _, since)| now.saturating_sub(*since));
+        let longest = if settled.max(kept) >= LONG { LONG_POLL } else { MAX_POLL };
         // Slower on a stable screen, which delays a delivery by at most an eighth: 25 CLIs that start at the same time need
-        // the CPU.
-        (settled / 8).clamp(MIN_POLL, longest)
+        // the CPU. Slower, too, while a screen changes and nothing can be typed: that may last for hours.
+        (settled / 8).max(kept / 60).clamp(MIN_POLL, longest)
     }
 
     /// What a person should know, once the delivery takes longer than it should.

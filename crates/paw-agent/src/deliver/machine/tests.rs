@@ -379,3 +379,19 @@ fn polling_slows_down_on_a_stable_screen() {
     assert!(polls < 120, "{polls} polls of one pane");
     assert_eq!(machine.poll_interval(Duration::from_hours(1)), LONG_POLL);
 }
+
+#[test]
+fn polling_slows_down_while_a_changing_screen_accepts_no_prompt() {
+    let mut machine = World::machine(None);
+    let mut look = ModelCli { mode: Mode::Banner, ..ModelCli::new() }.look();
+    let (mut now, mut polls) = (Duration::ZERO, 0);
+    while now < Duration::from_mins(10) {
+        look.screen = Screen::parse(&format!("loading, {polls} so far"));
+        machine.step(&look, now);
+        let interval = machine.poll_interval(now);
+        assert!(interval <= MIN_POLL.max(now / 60), "{interval:?} after {now:?}");
+        now += interval;
+        polls += 1;
+    }
+    assert!(polls < 600, "{polls} polls of one pane");
+}
