@@ -239,6 +239,25 @@ fn remove_refuses_during_a_turn_and_closes_conversations_with_force() {
 }
 
 #[test]
+fn remove_refuses_for_a_turn_before_it_waits_for_the_processes_of_that_turn() {
+    let world = World::new();
+    let row = world.create("feature/auth").unwrap().worktree;
+    let worktrees = world.worktrees();
+    let now = clock::now();
+    let conversation = worktrees.registry().start_conversation(&row.id, "claude", None, now).unwrap();
+    worktrees.registry().set_conversation_status(&conversation.id, ConversationStatus::Active, now).unwrap();
+    let dir = row.path.clone();
+    let turn = std::thread::spawn(move || Command::new("sleep").arg("600").dir(dir).capture().unwrap());
+    wait_until("the turn runs in the worktree", || {
+        (!process::processes_in(&row.path).is_empty()).then_some(())
+    });
+    let error = remove(&world, &row, RemoveOptions::default()).unwrap_err();
+    assert!(matches!(error, WorktreeError::HasActiveConversation { .. }), "{error}");
+    remove(&world, &row, FORCE).unwrap();
+    assert!(!turn.join().unwrap().exit.success(), "--force ended it");
+}
+
+#[test]
 fn remove_keeps_a_worktree_with_a_dirty_submodule() {
     let world = World::new();
     let library = world.sandbox.repo("library");
