@@ -6,13 +6,12 @@ pub(crate) mod rules;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use paw_core::PawError;
-use paw_core::config::{PawConfig, SupervisorConfig};
+use paw_core::config::PawConfig;
 use paw_core::text;
 use paw_host::config::{self, Layers};
 use paw_host::git::Repo;
 use paw_host::trust::{TrustStore, TrustSubject};
 use paw_session::trust::{self, TrustedConfig};
-use paw_supervisor::approval::limit_to_approved;
 use paw_supervisor::gates::{self, Gate, GateChecks};
 use paw_worktree::Preparation;
 use paw_worktree::setup::{SetupPlan, SetupTrust};
@@ -54,21 +53,6 @@ pub(crate) fn session_config(
         consents(&request.subject, request.question, repo, consent, context)
     })?;
     Ok(warned(followed, context))
-}
-
-/// `[supervisor]` for agents on other machines: what the user configured or has approved. Asks nothing.
-pub(crate) fn supervision_config(
-    layers: &Layers,
-    repo: &Repo,
-    context: &Context,
-) -> Result<SupervisorConfig, PawError> {
-    let gates = gates::plan(&layers.resolve()?.supervisor.unwrap_or_default(), &layers.repo);
-    let requests =
-        trust::find_agent_request(layers, Gate::is_command)?.into_iter().chain(gates.request().cloned());
-    let followed =
-        trust::resolve_trusted(layers, requests, |request| is_approved(&request.subject, repo, context))?;
-    let config = followed.config.supervisor.unwrap_or_default();
-    limit_to_approved(config, layers, repo, &TrustStore::open(&context.dirs))
 }
 
 /// The configuration without the repository's values for keys that only the user may set.

@@ -88,6 +88,10 @@ pub(crate) struct Cli {
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub(crate) verbose: u8,
 
+    /// The hub of a session on several machines that runs this command here
+    #[arg(long, hide = true)]
+    pub(crate) hub: Option<String>,
+
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 }

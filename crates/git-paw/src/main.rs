@@ -62,7 +62,10 @@ fn main() -> ExitCode {
         output::start_trace(cli.verbose);
     }
     let output = Output::new(cli.wants_json());
-    let outcome = Context::new(output).and_then(|context| command::run(cli.command, &context));
+    let outcome = Context::new(output).and_then(|context| {
+        context.require_hub(cli.hub.as_deref())?;
+        command::run(cli.command, &context)
+    });
     match outcome {
         Ok(code) => code,
         Err(error) => ExitCode::from(output.fail(&error)),

@@ -9,6 +9,7 @@ use paw_broker::log::StreamId;
 use paw_cluster::credentials;
 use paw_cluster::host::HostError;
 use paw_cluster::hub::{self, Hub, KnownRead, RemoteAgentRequest};
+use paw_cluster::link;
 use paw_cluster::nats::{self, NatsSettings};
 use paw_cluster::remote::RemoteHost;
 use paw_cluster::request::{ClusterAction, ClusterRequest};
@@ -23,13 +24,13 @@ use paw_host::ssh::SshTarget;
 use paw_session::lifecycle::Session;
 use paw_session::plan::AgentRequest;
 use paw_session::specs::{self, SpecEntry};
+use paw_supervisor::approval::load_hub_supervision;
 use paw_view::HostReach;
 use paw_worktree::diff::WorkDiff;
 use paw_worktree::rescue;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::approval;
 use crate::context::Context;
 use crate::rescue::print_rescue;
 
@@ -45,7 +46,9 @@ pub(crate) struct SnapshotSource {
     host: HostName,
     /// When it was fetched.
     at: Timestamp,
-    unreachable_since: Timestamp,
+    /// Missing if an agent asked: agents never use ssh.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unreachable_since: Option<Timestamp>,
 }
 
 fn time(at: Timestamp) -> String {
@@ -53,6 +56,15 @@ fn time(at: Timestamp) -> String {
 }
 
 impl Context {
+    /// Fails if a hub runs this command here while another one is connected.
+    pub(crate) fn require_hub(&self, hub: Option<&str>) -> Result<(), PawError> {
+        let Some(hub) = hub else { return Ok(()) };
+        match self.find_repo()? {
+            Some(repo) => link::require_one_hub(&PawDir::of(&repo.common_dir), hub),
+            None => Ok(()),
+        }
+    }
+
     pub(crate) fn ssh_target(&self, host: &HostName) -> Result<SshTarget, PawError> {
         let hosts = self.load_config()?.of_user_alone().resolve()?.hosts;
         let configured = hosts.get(host.as_str()).ok_or_else(|| HostError::Unknown(host.clone()))?;
@@ -140,11 +152,7 @@ impl Context {
 
     /// How this session looks after its agents on other machines, by the configuration of now.
     pub(crate) fn supervision(&self, session: &Session) -> Result<Option<HubSupervision>, PawError> {
-        if !session.receipt.is_looked_after() {
-            return Ok(None);
-        }
-        let config = approval::supervision_config(&self.load_config()?, &session.repo, self)?;
-        Ok(Some(HubSupervision { config, unattended: !session.receipt.has_supervisor() }))
+        load_hub_supervision(&session.receipt, &session.repo, &self.dirs)
     }
 
     /// Opens windows for agents on other machines. Problems are only warnings: `git paw attach` shows them, too.
@@ -168,22 +176,29 @@ impl Context {
         Ok(agent.map(|agent| (session, agent)))
     }
 
-    /// The last snapshot of an agent, if its machine cannot be reached. Says how old it is.
+    /// The last snapshot of an agent, if its machine cannot be reached or an agent asks. Says how old it is.
     pub(crate) fn find_last_work(
         &self,
         session: &Session,
         agent: &RemoteAgentReceipt,
     ) -> Result<Option<LastWork>, PawError> {
-        let Some(unreachable_since) = session.unreachable_since(&agent.host) else { return Ok(None) };
-        let Some(last) = snapshot::load(&session.repo, &agent.host).remove(&agent.agent_id) else {
+        let unreachable_since = session.unreachable_since(&agent.host);
+        let is_user = self.caller()?.is_user();
+        if unreachable_since.is_none() && is_user {
             return Ok(None);
+        }
+        let host = agent.host.clone();
+        let Some(last) = snapshot::load(&session.repo, &host).remove(&agent.agent_id) else {
+            if is_user {
+                return Ok(None);
+            }
+            let problem = format!("there is no snapshot of the work of {} on {host} yet", agent.branch);
+            return Err(PawError::SessionError(problem).hint("look again after its next change"));
         };
-        let (host, at) = (agent.host.clone(), last.at);
-        self.output.warn(&format!(
-            "{host} is unreachable since {}; this is the snapshot of {}",
-            time(unreachable_since),
-            time(at)
-        ));
+        let (at, reason) =
+            (last.at, unreachable_since.map(|since| format!("{host} is unreachable since {}", time(since))));
+        let reason = reason.unwrap_or_else(|| format!("{} works on {host}", agent.branch));
+        self.output.warn(&format!("{reason}; this is the snapshot of {}", time(at)));
         let work = WorkDiff::of_snapshot(&session.repo, &last.commit)?;
         Ok(Some(LastWork { work, source: SnapshotSource { host, at, unreachable_since } }))
     }
@@ -206,7 +221,7 @@ impl Context {
         args: &[&str],
     ) -> Result<ExitCode, PawError> {
         self.require_user("use another machine")?;
-        let host = hub::require_host(receipt.cluster.as_ref(), host)?;
+        let host = hub::require_host(&self.require_repo()?, receipt.cluster.as_ref(), host)?;
         let is_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
         let exit = host.command(args, is_terminal).inherit()?;
         Ok(match exit {
@@ -237,14 +252,15 @@ impl Context {
         args: &[&str],
     ) -> Result<Value, PawError> {
         self.require_user("use another machine")?;
-        Ok(hub::require_host(receipt.cluster.as_ref(), host)?.ask(args, &Value::Null)?)
+        let host = hub::require_host(&self.require_repo()?, receipt.cluster.as_ref(), host)?;
+        Ok(host.ask(args, &Value::Null)?)
     }
 
     /// Brings the branches of agents on other machines up to date. A machine that cannot be reached is only a warning: the
     /// commits that are here are used.
     pub(crate) fn fetch_remote(&self, session: &Session, wanted: impl Fn(&BranchName) -> bool) {
         for agent in session.receipt.remote_agents().iter().filter(|agent| wanted(&agent.branch)) {
-            let host = hub::require_host(session.receipt.cluster.as_ref(), &agent.host);
+            let host = hub::require_host(&session.repo, session.receipt.cluster.as_ref(), &agent.host);
             let fetched = host.and_then(|host| hub::fetch_branch(&session.repo, &host, &agent.branch));
             if let Err(error) = fetched {
                 self.output.warn(&format!("cannot fetch {} from {}: {error}", agent.branch, agent.host));
@@ -254,7 +270,7 @@ impl Context {
 
     /// Runs a command on every machine of a session. A machine that cannot be reached is only a warning.
     pub(crate) fn on_all_hosts(&self, receipt: &Receipt, args: &[&str]) -> Result<(), PawError> {
-        self.on_hosts(Self::remote_hosts(receipt)?.into_iter(), args);
+        self.on_hosts(self.remote_hosts(receipt)?.into_iter(), args);
         Ok(())
     }
 
@@ -271,7 +287,7 @@ impl Context {
     pub(crate) fn resume_remote(&self, receipt: &Receipt, is_active: bool) -> Result<(), PawError> {
         let reaches = if is_active { self.load_reaches()? } else { BTreeMap::new() };
         let is_gone = |host: &RemoteHost| reaches.get(&host.name).is_some_and(|reach| !reach.is_reachable);
-        let hosts: Vec<_> = Self::remote_hosts(receipt)?.into_iter().filter(|host| !is_gone(host)).collect();
+        let hosts: Vec<_> = self.remote_hosts(receipt)?.into_iter().filter(|host| !is_gone(host)).collect();
         if !hosts.is_empty() {
             let supervision = self.supervision(&self.require_session()?)?;
             for host in &hosts {
@@ -324,7 +340,7 @@ impl Context {
 
     /// What was removed on another machine can be restored on this one.
     pub(crate) fn fetch_rescues(&self, session: &Session, host: &HostName) {
-        let host = hub::require_host(session.receipt.cluster.as_ref(), host);
+        let host = hub::require_host(&session.repo, session.receipt.cluster.as_ref(), host);
         if let Err(error) = host.and_then(|host| hub::fetch_rescues(&session.repo, &host)) {
             self.output.warn(&format!("removed work is only kept there: {error}"));
         }
@@ -342,11 +358,12 @@ impl Context {
         }
     }
 
-    /// Removes the sessions of the other machines. With `force`, a machine that cannot be reached is left as it is.
-    pub(crate) fn purge_remote(&self, session: &Session, force: bool) -> Result<(), PawError> {
+    /// Removes the sessions of the other machines. With `force`, a machine that cannot be reached is left as it is. Returns
+    /// whether this is the hub: a copy of it has nothing on other machines.
+    pub(crate) fn purge_remote(&self, session: &Session, force: bool) -> Result<bool, PawError> {
         let hub = Hub { session, dirs: &self.dirs };
-        let is_hub = session.receipt.cluster.as_ref().is_some_and(ClusterReceipt::is_hub);
-        for host in Self::remote_hosts(&session.receipt)? {
+        let mut is_hub = session.receipt.cluster.as_ref().is_some_and(ClusterReceipt::is_hub);
+        for host in self.remote_hosts(&session.receipt)? {
             match hub.purge_host(&host.name, force) {
                 Ok(()) => {
                     self.fetch_rescues(session, &host.name);
@@ -354,7 +371,8 @@ impl Context {
                 }
                 Err(error) if force => {
                     self.output.warn(&format!("left as it is on {}: {error}", host.name));
-                    self.keep_last_snapshots(session, &host.name)?;
+                    is_hub &= !link::is_other_hub(&error.to_string());
+                    self.keep_last_snapshots(session, &host.name);
                 }
                 Err(error) => {
                     return Err(PawError::from(error)
@@ -362,23 +380,26 @@ impl Context {
                 }
             }
         }
-        if is_hub {
+        if session.receipt.cluster.as_ref().is_some_and(ClusterReceipt::is_hub) {
             snapshot::delete_all(&session.repo)?;
         }
-        Ok(())
+        Ok(is_hub)
     }
 
     /// Saves the last work of agents on a machine that cannot be reached, for `git paw undo`.
-    fn keep_last_snapshots(&self, session: &Session, host: &HostName) -> Result<(), PawError> {
+    fn keep_last_snapshots(&self, session: &Session, host: &HostName) {
         let known = snapshot::load(&session.repo, host);
         for agent in session.receipt.remote_agents().iter().filter(|agent| agent.host == *host) {
             if let Some(last) = known.get(&agent.agent_id) {
                 let reason = format!("{host} could not be reached when the session was purged");
-                let rescue = rescue::store_commit(&session.repo, &agent.branch, &last.commit, &reason)?;
-                print_rescue(&rescue, self);
+                match rescue::store_commit(&session.repo, &agent.branch, &last.commit, &reason) {
+                    Ok(rescue) => print_rescue(&rescue, self),
+                    Err(error) => {
+                        self.output.warn(&format!("the last snapshot of {} is lost: {error}", agent.branch));
+                    }
+                }
             }
         }
-        Ok(())
     }
 
     /// Deletes the stream of a purged session on the user's own servers. A server of the session is deleted with it.
@@ -401,11 +422,12 @@ impl Context {
     }
 
     /// The machines of a session that have agents.
-    fn remote_hosts(receipt: &Receipt) -> Result<Vec<RemoteHost>, PawError> {
+    fn remote_hosts(&self, receipt: &Receipt) -> Result<Vec<RemoteHost>, PawError> {
         let mut names: Vec<_> = receipt.remote_agents().iter().map(|agent| &agent.host).collect();
         names.sort();
         names.dedup();
-        let host = |name: &HostName| Ok(hub::require_host(receipt.cluster.as_ref(), name)?);
+        let repo = self.require_repo()?;
+        let host = |name: &HostName| Ok(hub::require_host(&repo, receipt.cluster.as_ref(), name)?);
         names.into_iter().map(host).collect()
     }
 }

@@ -50,7 +50,7 @@ impl<'a> HostWorktrees<'a> {
     }
 
     fn host(&self, name: &HostName) -> Result<RemoteHost, HubError> {
-        hub::require_host(self.session.receipt.cluster.as_ref(), name)
+        hub::require_host(&self.session.repo, self.session.receipt.cluster.as_ref(), name)
     }
 
     /// Runs `act` with the machine of a branch. Its error is one line.

@@ -5,13 +5,14 @@ use std::path::Path;
 use paw_broker::log::{self, LogError, StreamId};
 use paw_core::paths::{DataDir, PawDir};
 use paw_core::receipt::{ClusterReceipt, HubSupervision};
-use paw_core::{Diagnostic, ErrorCode, ErrorReport, SessionName};
+use paw_core::{Diagnostic, ErrorCode, ErrorReport, PawError, SessionName};
 use paw_host::files::{self, Access, FileError};
 use paw_host::git::{Git, GitError, Repo};
 use paw_host::signing::{KeyError, SecretKey};
 use paw_session::Receipts;
 use paw_session::receipts::ReceiptsError;
 
+use crate::link;
 use crate::remote::{PrepareRequest, PreparedHost};
 
 /// A clone cannot be used.
@@ -21,6 +22,8 @@ pub enum CloneError {
     Name(String),
     #[error("not an invitation to a session: {0}")]
     Invitation(serde_json::Error),
+    #[error(transparent)]
+    OtherHub(#[from] PawError),
     #[error(transparent)]
     Git(#[from] GitError),
     #[error(transparent)]
@@ -37,6 +40,7 @@ impl Diagnostic for CloneError {
     fn report(&self) -> ErrorReport {
         match self {
             Self::Name(_) | Self::Invitation(_) => ErrorReport::new(ErrorCode::InvalidArgument, self),
+            Self::OtherHub(error) => error.report(),
             Self::Git(error) => error.report(),
             Self::File(error) => error.report(),
             Self::Key(error) => error.report(),
@@ -73,6 +77,7 @@ pub fn prepare(
         }
     }
     let repo = Repo::discover(&path)?;
+    link::require_one_hub(&PawDir::of(&repo.common_dir), &request.hub)?;
     let receipt = receipts.find_for_repo(&repo.root)?;
     Ok(PreparedHost {
         path: repo.root,
@@ -97,6 +102,10 @@ pub fn accept(common_dir: &Path, invitation: &[u8]) -> Result<(), CloneError> {
 /// Keeps how the hub looks after the agents of a session here.
 pub fn supervise(receipts: &Receipts, session: &SessionName, said: &[u8]) -> Result<(), CloneError> {
     let said: Option<HubSupervision> = serde_json::from_slice(said).map_err(CloneError::Invitation)?;
+    let known = receipts.load(session)?.and_then(|receipt| receipt.cluster);
+    if known.is_some_and(|cluster| cluster.supervision == said) {
+        return Ok(());
+    }
     let lock = receipts.lock()?;
     receipts.update(session, &lock, |receipt| {
         if let Some(cluster) = receipt.cluster.as_mut().filter(|cluster| !cluster.is_hub()) {

@@ -15,7 +15,7 @@ use paw_core::paths::PawDir;
 use paw_core::receipt::{ClusterReceipt, HostReceipt, HubSupervision, RemoteAgentReceipt, SpecReceipt};
 use paw_core::{AgentId, BranchName, HostName, PawError};
 use paw_host::files::{Dirs, Lock};
-use paw_host::git::Git;
+use paw_host::git::{Git, Repo};
 use paw_host::signing::SecretKey;
 use paw_host::ssh::SshTarget;
 use paw_session::lifecycle::{LifecycleError, Session};
@@ -24,6 +24,7 @@ use paw_worktree::moved;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::link;
 use crate::relocate::{self, ArrivingAgent};
 use crate::remote::{PrepareRequest, PreparedHost, RemoteHost};
 
@@ -103,7 +104,7 @@ impl Hub<'_> {
             return Err(HubError::NoBroker);
         }
         let git = self.session.repo.git();
-        let host = RemoteHost { name: name.clone(), target: target.clone(), path: None };
+        let host = self.new_host(name, target);
         self.prepare(&host, &git, git.find_default_branch()?.as_ref()).map(drop)
     }
 
@@ -124,7 +125,7 @@ impl Hub<'_> {
             return Err(HubError::CheckedOut { branch: request.branch.clone(), path: worktree.path });
         }
         let main = git.find_default_branch()?;
-        let mut host = RemoteHost { name: request.host.clone(), target: request.target.clone(), path: None };
+        let mut host = self.new_host(&request.host, &request.target);
         let prepared = self.prepare(&host, &git, main.as_ref())?;
         host.path = Some(prepared.path.clone());
         let (tip, branch_created) = find_or_create(&git, &request.branch)?;
@@ -168,6 +169,12 @@ impl Hub<'_> {
         Ok(agent)
     }
 
+    /// A machine whose clone is not known yet.
+    fn new_host(&self, name: &HostName, target: &SshTarget) -> RemoteHost {
+        let hub = link::hub_identity(&self.session.repo);
+        RemoteHost { name: name.clone(), target: target.clone(), path: None, hub }
+    }
+
     fn prepare(
         &self,
         host: &RemoteHost,
@@ -177,6 +184,7 @@ impl Hub<'_> {
         let setting = |key: &str| git.find(["config", "--get", key]);
         let main = main.cloned().map_or_else(|| BranchName::new("main"), Ok)?;
         let request = PrepareRequest {
+            hub: host.hub.clone(),
             repository: self.clone_name()?,
             main,
             user_name: setting("user.name")?,
@@ -313,7 +321,7 @@ impl Hub<'_> {
 
     /// Removes everything that the session has on a host. The branches are fetched first.
     pub fn purge_host(&self, name: &HostName, force: bool) -> Result<(), HubError> {
-        let host = require_host(self.session.receipt.cluster.as_ref(), name)?;
+        let host = require_host(&self.session.repo, self.session.receipt.cluster.as_ref(), name)?;
         let agents = self.session.receipt.remote_agents().iter().filter(|agent| agent.host == *name);
         for agent in agents {
             fetch_branch(&self.session.repo, &host, &agent.branch)?;
@@ -329,7 +337,7 @@ impl Hub<'_> {
 
     /// Removes an agent on another machine: its pane and its worktree there. The branch is fetched first and kept.
     pub fn remove(&self, agent: &RemoteAgentReceipt, flags: &[&str]) -> Result<(), HubError> {
-        let host = require_host(self.session.receipt.cluster.as_ref(), &agent.host)?;
+        let host = require_host(&self.session.repo, self.session.receipt.cluster.as_ref(), &agent.host)?;
         fetch_branch(&self.session.repo, &host, &agent.branch)?;
         let args: Vec<_> =
             ["remove", agent.agent_id.as_str()].into_iter().chain(flags.iter().copied()).collect();
@@ -385,9 +393,13 @@ fn invitation(cluster: &ClusterReceipt, request: &RemoteAgentRequest) -> Vec<u8>
 }
 
 /// A machine of the session, by the receipt.
-pub fn require_host(cluster: Option<&ClusterReceipt>, name: &HostName) -> Result<RemoteHost, HubError> {
+pub fn require_host(
+    repo: &Repo,
+    cluster: Option<&ClusterReceipt>,
+    name: &HostName,
+) -> Result<RemoteHost, HubError> {
     let host = cluster.and_then(|cluster| cluster.hosts.get(name));
     let ssh = host.and_then(|host| host.ssh.as_deref()).unwrap_or_default();
     let path = host.and_then(|host| host.path.clone());
-    Ok(RemoteHost { name: name.clone(), target: ssh.parse()?, path })
+    Ok(RemoteHost { name: name.clone(), target: ssh.parse()?, path, hub: link::hub_identity(repo) })
 }

@@ -1,10 +1,13 @@
 //! How a host reaches the stream: the hub tells it over a connection that stays open, and the host's session reads it from a file.
 //!
 //! Over the same connection the hub says again and again that a command attends its session. The host's side of the connection
-//! takes the attendant's place for so long, by holding its lock: it ends with the connection, and when the hub is silent.
+//! takes the attendant's place for so long, by holding its lock: it ends with the connection, and when the hub is silent. The hub also
+//! says how it looks after the agents, first and whenever that changes.
 
+use std::fmt;
 use std::io::{BufRead, Write};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
@@ -13,6 +16,8 @@ use paw_core::paths::PawDir;
 use paw_core::{ErrorCode, PawError, text};
 use paw_host::clock::Stopwatch;
 use paw_host::files::{self, Access, FileError};
+use paw_host::git::Repo;
+use paw_host::machine;
 use paw_host::process;
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +32,7 @@ pub struct HostLink {
     pub login: Option<NatsLogin>,
     /// Differs with each connection.
     pub id: String,
-    /// The machine and the directory of the hub. A copy of a hub is another hub.
+    /// Which hub it is, see [`hub_identity`].
     #[serde(default)]
     pub hub: String,
     /// The host's process that keeps this connection.
@@ -43,6 +48,11 @@ impl HostLink {
     }
 }
 
+/// The machine and the repository of a hub. A copy of a hub, for example from a backup, is another hub.
+pub fn hub_identity(repo: &Repo) -> String {
+    format!("{}:{}", machine::name(), repo.root.display())
+}
+
 /// What the host answers.
 const LINKED: &str = "git-paw-linked";
 
@@ -54,20 +64,41 @@ pub fn is_linked(line: &[u8]) -> bool {
 /// What the hub says while a command attends its session, and when it no longer does.
 const ATTENDED: &str = "attended";
 const ALONE: &str = "alone";
+/// What begins a line that says how the hub looks after the agents.
+const SUPERVISION: &str = "supervision ";
 /// How soon the hub notices a change, how often it repeats itself, and how long the host believes it.
 const LOOK: Duration = Duration::from_secs(1);
 const REPEAT: Duration = Duration::from_secs(4);
 const LEASE: Duration = Duration::from_secs(15);
 
-/// Tells the host whether the session is attended, until the connection has `ended` or cannot be written to.
-pub(crate) fn tell_attendance(
-    is_attended: impl Fn() -> bool,
-    ended: &Receiver<()>,
-    mut say: impl FnMut(&str) -> bool,
-) {
+/// What the hub tells its hosts as long as they are connected.
+#[derive(Clone)]
+pub struct HubNews {
+    /// Whether a command attends the session, in the supervisor's place.
+    pub is_attended: Arc<dyn Fn() -> bool + Send + Sync>,
+    /// How the hub looks after the agents, as one line of JSON. `None` if that cannot be read now.
+    pub supervision: Arc<dyn Fn() -> Option<String> + Send + Sync>,
+}
+
+impl fmt::Debug for HubNews {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HubNews").finish_non_exhaustive()
+    }
+}
+
+/// Tells the host the news, until the connection has `ended` or cannot be written to.
+pub(crate) fn tell_news(news: &HubNews, ended: &Receiver<()>, mut say: impl FnMut(&str) -> bool) {
     let mut said: Option<Stopwatch> = None;
+    let mut supervised: Option<String> = None;
     while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-        let is_attended = is_attended();
+        let supervision = (news.supervision)();
+        if let Some(now) = supervision.filter(|now| supervised.as_ref() != Some(now)) {
+            if !say(&format!("{SUPERVISION}{now}")) {
+                return;
+            }
+            supervised = Some(now);
+        }
+        let is_attended = (news.is_attended)();
         let is_due = match &said {
             Some(said) => !is_attended || said.elapsed() >= REPEAT,
             None => is_attended,
@@ -81,8 +112,21 @@ pub(crate) fn tell_attendance(
     }
 }
 
-/// Holds a lock while the hub says that its session is attended. Returns when the connection has ended.
-fn hold_lease<L>(mut input: impl BufRead + Send, lease: Duration, take: impl Fn() -> Option<L>) {
+/// What a host does with the news of its hub.
+#[derive(Debug)]
+pub struct HostActions<T, S> {
+    /// Takes the attendant's lock.
+    pub take: T,
+    /// Keeps how the hub looks after the agents.
+    pub supervise: S,
+}
+
+/// Follows the news of the hub: holds a lock while its session is attended. Returns when the connection has ended.
+fn follow_news<L>(
+    mut input: impl BufRead + Send,
+    lease: Duration,
+    actions: &HostActions<impl Fn() -> Option<L>, impl Fn(&str)>,
+) {
     let (sender, lines) = channel();
     thread::scope(|scope| {
         scope.spawn(move || {
@@ -100,9 +144,13 @@ fn hold_lease<L>(mut input: impl BufRead + Send, lease: Duration, take: impl Fn(
             match lines.recv_timeout(patience) {
                 Ok(line) if line == ATTENDED => {
                     renewed = Stopwatch::start();
-                    held = held.or_else(&take);
+                    held = held.or_else(&actions.take);
                 }
-                Ok(line) if line != ALONE => {}
+                Ok(line) if line != ALONE => {
+                    if let Some(said) = line.strip_prefix(SUPERVISION) {
+                        (actions.supervise)(said);
+                    }
+                }
                 Ok(_) | Err(RecvTimeoutError::Timeout) => held = None,
                 Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -110,12 +158,12 @@ fn hold_lease<L>(mut input: impl BufRead + Send, lease: Duration, take: impl Fn(
     });
 }
 
-/// The host's side of the connection: keeps the file until the hub is gone. `take` takes the attendant's lock.
+/// The host's side of the connection: keeps the file until the hub is gone.
 pub fn serve<L>(
     dir: &PawDir,
     mut input: impl BufRead + Send,
     mut output: impl Write,
-    take: impl Fn() -> Option<L>,
+    actions: &HostActions<impl Fn() -> Option<L>, impl Fn(&str)>,
 ) -> Result<(), PawError> {
     let lost =
         |error: std::io::Error| PawError::SessionError(format!("the connection to the hub is lost: {error}"));
@@ -125,28 +173,41 @@ pub fn serve<L>(
         PawError::SessionError(format!("the hub sent something else than an address: {error}"))
     })?;
     files::create_private_dir(dir.path())?;
-    require_one_hub(dir, &link)?;
+    require_one_hub(dir, &link.hub)?;
     let path = dir.cluster_link();
     link.pid = Some(std::process::id());
     let saved = serde_json::to_vec(&link).unwrap_or_default();
     files::write_atomic(&path, &saved, Access::Private)?;
     let answered = writeln!(output, "{LINKED}").and_then(|()| output.flush());
     if answered.is_ok() {
-        hold_lease(input, LEASE, take);
+        follow_news(input, LEASE, actions);
     }
     forget(dir, &link, &path)
 }
 
-/// The hub itself may connect again while its lost connection still exists here; a second hub may not.
-fn require_one_hub(dir: &PawDir, link: &HostLink) -> Result<(), PawError> {
-    let current = HostLink::load(dir)?.filter(|current| current.hub != link.hub);
+/// How the refusal of [`require_one_hub`] ends.
+const IS_CONNECTED: &str = "and it is connected";
+
+/// How the problem ends that replication reports while the other hub runs.
+const RUNS: &str = "is the hub of this session, and runs";
+
+/// What the user of a copy can do.
+pub const COPY_HINT: &str =
+    "this is a copy of that hub; use the session there, or remove the copy with 'git paw purge --force'";
+
+/// Whether something was refused because there is another hub.
+pub fn is_other_hub(refusal: &str) -> bool {
+    refusal.ends_with(IS_CONNECTED) || refusal.ends_with(RUNS)
+}
+
+/// Fails if another hub than this one is connected. The hub itself may connect again while its lost connection still exists here.
+pub fn require_one_hub(dir: &PawDir, hub: &str) -> Result<(), PawError> {
+    let current = HostLink::load(dir)?.filter(|current| current.hub != hub);
     match current.filter(|current| current.pid.is_some_and(process::is_alive)) {
         None => Ok(()),
         Some(other) => {
-            let problem =
-                format!("the hub of this session is {}, and it is connected", text::line(&other.hub));
-            Err(PawError::new(ErrorCode::FailedPrecondition, problem)
-                .hint("a session has one hub: purge the session on one of the two machines"))
+            let problem = format!("the hub of this session is {}, {IS_CONNECTED}", text::line(&other.hub));
+            Err(PawError::new(ErrorCode::FailedPrecondition, problem).hint(COPY_HINT))
         }
     }
 }
@@ -173,8 +234,8 @@ mod tests {
         serde_json::to_string(&link).unwrap() + "\n"
     }
 
-    fn nothing() -> Option<()> {
-        None
+    fn nothing() -> HostActions<impl Fn() -> Option<()>, impl Fn(&str)> {
+        HostActions { take: || None, supervise: |_: &str| {} }
     }
 
     /// Says its lines, one after the other: each as soon as the one before it had its effect.
@@ -207,13 +268,14 @@ mod tests {
             Some(HeldLock(&is_held))
         };
         let (attended, alone) = ("attended\n", "alone\n");
+        let actions = HostActions { take, supervise: |_: &str| {} };
         // Told otherwise, and silent for too long: the lock is free before the next line.
         let said =
             vec![(attended, false), (alone, true), (attended, false), ("something\n", true), ("x\n", false)];
         let speaker = std::io::BufReader::new(Speaker(said, &is_held));
-        hold_lease(speaker, Duration::from_millis(200), take);
+        follow_news(speaker, Duration::from_millis(200), &actions);
         let said = vec![(attended, false), ("x\n", true)];
-        hold_lease(std::io::BufReader::new(Speaker(said, &is_held)), Duration::from_mins(5), take);
+        follow_news(std::io::BufReader::new(Speaker(said, &is_held)), Duration::from_mins(5), &actions);
         assert!(!*is_held.lock().unwrap(), "the connection has ended");
     }
 
@@ -221,19 +283,21 @@ mod tests {
     fn the_hub_says_that_its_session_is_attended_and_that_it_no_longer_is() {
         let (sender, ended) = channel();
         let (left, mut said) = (Mutex::new(vec![true, true, false, false, true]), Vec::new());
+        let rules = Mutex::new(vec![Some("1"), Some("1"), None, Some("2")]);
         let mut sender = Some(sender);
-        let is_attended = || {
-            let mut left = left.lock().unwrap();
-            if left.is_empty() { false } else { left.remove(0) }
-        };
-        tell_attendance(is_attended, &ended, |line| {
+        let next = |left: &mut Vec<bool>| if left.is_empty() { false } else { left.remove(0) };
+        let is_attended = Arc::new(move || next(&mut left.lock().unwrap()));
+        let next =
+            |rules: &mut Vec<Option<&'static str>>| if rules.is_empty() { None } else { rules.remove(0) };
+        let supervision = Arc::new(move || next(&mut rules.lock().unwrap()).map(str::to_owned));
+        tell_news(&HubNews { is_attended, supervision }, &ended, |line| {
             said.push(line.to_owned());
-            if said.len() == 4 {
+            if said.len() == 6 {
                 sender.take();
             }
             true
         });
-        assert_eq!(said, ["attended", "alone", "attended", "alone"]);
+        assert_eq!(said, ["supervision 1", "attended", "alone", "supervision 2", "attended", "alone"]);
     }
 
     /// Ends the connection, and looks at the file first.
@@ -259,10 +323,10 @@ mod tests {
         assert_eq!(HostLink::load(&dir).unwrap(), None);
         let mut said = Vec::new();
         let hub = std::io::BufReader::new(Hub(&dir, std::io::Cursor::new(line("1").into_bytes())));
-        serve(&dir, hub, &mut said, nothing).unwrap();
+        serve(&dir, hub, &mut said, &nothing()).unwrap();
         assert!(is_linked(&said), "{said:?}");
         assert_eq!(HostLink::load(&dir).unwrap(), None);
-        assert!(serve(&dir, b"rubbish\n".as_slice(), &mut said, nothing).is_err());
+        assert!(serve(&dir, b"rubbish\n".as_slice(), &mut said, &nothing()).is_err());
     }
 
     #[test]
@@ -277,16 +341,16 @@ mod tests {
         };
         save(&first);
         let second = line("2").replace("a:/app", "b:/app");
-        let refused = serve(&dir, second.as_bytes(), &mut Vec::new(), nothing).unwrap_err().report();
+        let refused = serve(&dir, second.as_bytes(), &mut Vec::new(), &nothing()).unwrap_err().report();
         assert_eq!(refused.message, "the hub of this session is a:/app, and it is connected");
-        assert!(!refused.hints.is_empty(), "{refused:?}");
+        assert!(is_other_hub(&refused.message) && !refused.hints.is_empty(), "{refused:?}");
         assert_eq!(HostLink::load(&dir).unwrap().unwrap().id, "1");
         // The same hub, after it has lost its connection.
-        serve(&dir, line("3").as_bytes(), &mut Vec::new(), nothing).unwrap();
+        serve(&dir, line("3").as_bytes(), &mut Vec::new(), &nothing()).unwrap();
         // Another one, after the first one has ended.
         first.pid = Some(u32::MAX / 2);
         save(&first);
-        serve(&dir, second.as_bytes(), &mut Vec::new(), nothing).unwrap();
+        serve(&dir, second.as_bytes(), &mut Vec::new(), &nothing()).unwrap();
         assert_eq!(HostLink::load(&dir).unwrap(), None);
     }
 

@@ -181,12 +181,16 @@ pub fn clean(host: &RemoteHost, agent: &AgentId, has_others: bool) -> Result<(),
 }
 
 /// Removes the agents that moved away while a machine could not be reached.
-pub fn clean_left(receipts: &Receipts, session: &SessionName, name: &HostName) -> Result<(), HubError> {
+pub fn clean_left(
+    repo: &Repo,
+    (receipts, session): (&Receipts, &SessionName),
+    name: &HostName,
+) -> Result<(), HubError> {
     let load = || Ok::<_, HubError>(receipts.load(session)?.and_then(|receipt| receipt.cluster));
     let Some(cluster) = load()? else { return Ok(()) };
     let left = cluster.hosts.get(name).map(|host| host.to_clean.clone()).unwrap_or_default();
     for agent in left {
-        let host = hub::require_host(Some(&cluster), name)?;
+        let host = hub::require_host(repo, Some(&cluster), name)?;
         clean(&host, &agent, cluster.agents_on(name).next().is_some())?;
         let lock = receipts.lock()?;
         receipts.update(session, &lock, |receipt| {

@@ -46,6 +46,9 @@ impl Diagnostic for RemoteError {
 /// The hub asks for a clone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrepareRequest {
+    /// Who asks, see [`crate::link::hub_identity`].
+    #[serde(default)]
+    pub hub: String,
     /// The directory of the clone, below the directory of all clones.
     pub repository: String,
     pub main: BranchName,
@@ -71,12 +74,14 @@ pub struct RemoteHost {
     pub target: SshTarget,
     /// The clone there, once it is known.
     pub path: Option<PathBuf>,
+    /// Who asks, see [`crate::link::hub_identity`]. The machine refuses a copy of its hub.
+    pub hub: String,
 }
 
 impl RemoteHost {
     /// Runs git-paw there, in the clone if there is one, and returns what it prints.
     pub fn run(&self, args: &[&str], input: Vec<u8>) -> Result<Vec<u8>, RemoteError> {
-        let output = self.target.capture(&script(self.path.as_deref(), args), input, LIMIT)?;
+        let output = self.target.capture(&self.script(args), input, LIMIT)?;
         match output.exit {
             Exit::Code(0) => Ok(output.stdout),
             exit => Err(self.refused(&output.stdout, &output.stderr, exit)),
@@ -92,19 +97,20 @@ impl RemoteHost {
         let input = serde_json::to_vec(request).unwrap_or_default();
         let output = self.run(args, input)?;
         let output = String::from_utf8_lossy(&output);
-        // A login script may print something first.
-        let answer = output.find('{').map_or("", |start| &output[start..]);
-        let answer = text::line(answer.trim());
-        serde_json::from_str(&answer).map_err(|_| {
-            let answer = text::output_line(&answer);
+        find_answer(&output).ok_or_else(|| {
+            let answer = text::output_line(&text::line(output.trim()));
             RemoteError::Answer { host: self.name.clone(), answer }
         })
     }
 
     /// git-paw there, with a terminal of its own or without.
     pub fn command(&self, args: &[&str], with_terminal: bool) -> Command {
-        let script = script(self.path.as_deref(), args);
+        let script = self.script(args);
         if with_terminal { self.target.interactive(&script) } else { self.target.plain(&script) }
+    }
+
+    fn script(&self, args: &[&str]) -> String {
+        script(self.path.as_deref(), &self.hub, args)
     }
 
     /// With `--json`, the error is the document that was printed.
@@ -119,6 +125,13 @@ impl RemoteHost {
     }
 }
 
+/// The document in what a machine printed. A login script may print something first.
+fn find_answer<T: DeserializeOwned>(output: &str) -> Option<T> {
+    let is_first = |start: usize| start == 0 || output.as_bytes()[start - 1] == b'\n';
+    let starts = output.match_indices(['{', '[']).map(|(start, _)| start).filter(|start| is_first(*start));
+    starts.into_iter().find_map(|start| serde_json::from_str(&text::line(output[start..].trim())).ok())
+}
+
 /// The error in a document of `--json`: its message and its hints.
 fn find_document(stdout: &[u8]) -> Option<(String, Vec<String>)> {
     let start = stdout.iter().position(|byte| *byte == b'{')?;
@@ -128,11 +141,11 @@ fn find_document(stdout: &[u8]) -> Option<(String, Vec<String>)> {
     Some((message, hints.map(str::to_owned).collect()))
 }
 
-/// A shell command that runs git-paw. The shell there may be any, so `sh` reads it.
-pub(crate) fn script(dir: Option<&Path>, args: &[&str]) -> String {
+/// A shell command that runs git-paw for a hub. The shell there may be any, so `sh` reads it.
+pub(crate) fn script(dir: Option<&Path>, hub: &str, args: &[&str]) -> String {
     let quoted = |text: &OsStr| shell_quote(text);
     let enter = dir.map(|dir| format!("cd {} && ", quoted(dir.as_os_str()))).unwrap_or_default();
-    let args: Vec<_> = args.iter().map(|arg| quoted(OsStr::new(arg))).collect();
+    let args = ["--hub", hub].iter().chain(args).map(|arg| quoted(OsStr::new(arg))).collect::<Vec<_>>();
     let script = format!("{PATHS}; {LOCALE}; export PATH LANG; {enter}exec git-paw {}", args.join(" "));
     format!("sh -c {}", quoted(OsStr::new(&script)))
 }
@@ -142,7 +155,8 @@ mod tests {
     use super::*;
 
     fn host() -> RemoteHost {
-        RemoteHost { name: HostName::new("big").unwrap(), target: "big".parse().unwrap(), path: None }
+        let (name, target) = (HostName::new("big").unwrap(), "big".parse().unwrap());
+        RemoteHost { name, target, path: None, hub: "a:/app".to_owned() }
     }
 
     #[test]
@@ -162,10 +176,20 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_is_found_behind_what_a_login_script_prints() {
+        let rows: Option<Vec<Value>> =
+            find_answer("Welcome [to] {big}\n[motd]\n[\n  {\n    \"agent\": \"a\"\n  }\n]\n");
+        assert_eq!(rows.unwrap()[0]["agent"], "a");
+        let one: Option<Value> = find_answer("{\"agent\": \"b\"}");
+        assert_eq!(one.unwrap()["agent"], "b");
+        assert_eq!(find_answer::<Vec<Value>>("git-paw 0.0.1\n"), None);
+    }
+
+    #[test]
     fn arguments_reach_the_program_as_they_are() {
-        let text = script(Some(Path::new("/tmp")), &["say", "it's $HOME; \"x\" `y`\n\\z"]);
+        let text = script(Some(Path::new("/tmp")), "a:/b c", &["say", "it's $HOME; \"x\" `y`\n\\z"]);
         let fake = text.replace("exec git-paw", "exec printf %s\\|");
         let output = Command::new("bash").args(["-c", &fake]).capture().unwrap();
-        assert_eq!(String::from_utf8_lossy(&output.stdout), "say|it's $HOME; \"x\" `y`\n\\z|");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "--hub|a:/b c|say|it's $HOME; \"x\" `y`\n\\z|");
     }
 }

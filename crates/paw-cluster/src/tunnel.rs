@@ -3,7 +3,7 @@
 
 use std::io::Write;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use paw_core::{ErrorReport, HostName, text};
 use paw_host::clock::{self, Stopwatch};
-use paw_host::machine;
+use paw_host::git::Repo;
 use paw_host::process::{Stopper, Stream};
 use paw_host::ssh::{SshTarget, forwarded_port};
 
-use crate::link::{self, HostLink};
+use crate::link::{self, HostLink, HubNews};
 use crate::nats::NatsLogin;
 use crate::remote::script;
 
@@ -32,12 +32,11 @@ pub struct TunnelSettings {
     /// The clone there.
     pub path: PathBuf,
     /// The repository of the hub.
-    pub hub: PathBuf,
+    pub hub: Repo,
     pub endpoint: TunnelEndpoint,
     /// The socket through which fetches share the connection.
     pub shared: PathBuf,
-    /// Whether a command attends the session of this repository, in the supervisor's place.
-    pub is_attended: fn(&Path) -> bool,
+    pub news: HubNews,
 }
 
 /// How the host reaches the NATS server.
@@ -139,7 +138,8 @@ fn connect(settings: &TunnelSettings, flag: &StopFlag, on_change: &impl Fn(Tunne
     };
     // Left behind by a connection that was killed; ssh would not replace it.
     let _ = std::fs::remove_file(&settings.shared);
-    let asked = script(Some(&settings.path), &["__host", "link"]);
+    let hub = link::hub_identity(&settings.hub);
+    let asked = script(Some(&settings.path), &hub, &["__host", "link"]);
     let command = settings.target.keep_running(&asked, forward, Some(&settings.shared));
     let mark = format!("paw-tunnel-{}-{}", std::process::id(), settings.host);
     let mut running = match command.start(&mark) {
@@ -151,8 +151,7 @@ fn connect(settings: &TunnelSettings, flag: &StopFlag, on_change: &impl Fn(Tunne
     let (mut said, mut is_connected) = (Vec::new(), false);
     let offer = |link: HostLink| say(&input, &serde_json::to_string(&link).unwrap_or_default());
     // Dropped when this connection has ended.
-    let mut attendance = None;
-    let hub = format!("{}:{}", machine::name(), settings.hub.display());
+    let mut news = None;
     let link_to = |servers, login| HostLink { servers, login, id: link_id(), hub: hub.clone(), pid: None };
     if let TunnelEndpoint::Direct { servers, login } = &settings.endpoint {
         offer(link_to(servers.clone(), login.clone()));
@@ -160,7 +159,7 @@ fn connect(settings: &TunnelSettings, flag: &StopFlag, on_change: &impl Fn(Tunne
     let followed = running.follow(|stream, line| match (stream, &settings.endpoint) {
         (Stream::Out, _) if link::is_linked(line) => {
             is_connected = true;
-            attendance = Some(tell_attendance(settings, Arc::clone(&input)));
+            news = Some(tell_news(settings.news.clone(), Arc::clone(&input)));
             on_change(TunnelState::Connected);
             ControlFlow::Continue(())
         }
@@ -198,14 +197,10 @@ fn say(input: &Mutex<Option<impl Write>>, line: &str) -> bool {
     input.as_mut().is_some_and(|input| input.write_all(format!("{line}\n").as_bytes()).is_ok())
 }
 
-/// Tells the host whether the session is attended, as long as the result is kept.
-fn tell_attendance(
-    settings: &TunnelSettings,
-    input: Arc<Mutex<Option<impl Write + Send + 'static>>>,
-) -> Sender<()> {
+/// Tells the host the news, as long as the result is kept.
+fn tell_news(news: HubNews, input: Arc<Mutex<Option<impl Write + Send + 'static>>>) -> Sender<()> {
     let (sender, ended) = channel();
-    let (is_attended, hub) = (settings.is_attended, settings.hub.clone());
-    thread::spawn(move || link::tell_attendance(|| is_attended(&hub), &ended, |line| say(&input, line)));
+    thread::spawn(move || link::tell_news(&news, &ended, |line| say(&input, line)));
     sender
 }
 

@@ -2,6 +2,7 @@
 
 mod hub;
 mod member;
+mod news;
 mod snapshots;
 
 use std::sync::{Arc, PoisonError, Weak};

@@ -17,6 +17,7 @@ mod expansion;
 mod file_tree;
 mod find;
 mod grammar;
+mod hub_supervision;
 mod judge;
 mod launchers;
 mod line;
@@ -39,10 +40,9 @@ mod word;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+pub use hub_supervision::load_hub_supervision;
 pub(crate) use protected::is_private;
-pub use repository_rules::{
-    RepositoryRules, find_requested_rules, limit_to_approved, load_rules, load_rules_in, resolve_rules,
-};
+pub use repository_rules::{RepositoryRules, find_requested_rules, load_rules, load_rules_in, resolve_rules};
 pub use rules::ApprovalRules;
 pub use supervisor::judge_supervisor;
 

@@ -37,22 +37,27 @@ pub enum RequestedRun {
     },
 }
 
-/// `git paw sweep` for an agent on another machine.
+/// `git paw sweep` for agents on other machines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SweepRequest {
     pub sweep: SweepAction,
-    pub agent: String,
+    /// Missing for what lists all agents.
+    pub agent: Option<String>,
     pub json: bool,
 }
 
-/// What the supervisor does with an agent on another machine.
+/// What the supervisor does with agents on other machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SweepAction {
     Capture { lines: usize },
     Approve,
     Restart,
+    Snapshot { lines: usize },
+    Status,
+    Worktrees,
+    DetectStuck,
 }
 
 impl SweepRequest {
@@ -67,11 +72,15 @@ impl SweepRequest {
             SweepAction::Capture { lines } => ("capture", Some(format!("--lines={lines}"))),
             SweepAction::Approve => ("approve", None),
             SweepAction::Restart => ("restart", None),
+            SweepAction::Snapshot { lines } => ("snapshot", Some(format!("--lines={lines}"))),
+            SweepAction::Status => ("status", None),
+            SweepAction::Worktrees => ("worktrees", None),
+            SweepAction::DetectStuck => ("detect-stuck", None),
         };
         let json = self.json.then(|| "--json".to_owned());
-        let options = lines.into_iter().chain(json).chain([format!("--requested-by={requester}")]);
-        let words = ["sweep".to_owned(), verb.to_owned()].into_iter().chain(options);
-        words.chain(["--".to_owned(), self.agent.clone()]).collect()
+        let words = ["sweep".to_owned(), verb.to_owned()].into_iter().chain(lines).chain(json);
+        let Some(agent) = &self.agent else { return words.collect() };
+        words.chain([format!("--requested-by={requester}"), "--".to_owned(), agent.clone()]).collect()
     }
 }
 
@@ -154,8 +163,11 @@ mod tests {
         assert!(
             SweepRequest::is_allowed(&caller("supervisor")) && !SweepRequest::is_allowed(&caller("feat-a"))
         );
-        let sweep = SweepRequest { sweep: SweepAction::Approve, agent: "--json".to_owned(), json: false };
+        let agent = Some("--json".to_owned());
+        let sweep = SweepRequest { sweep: SweepAction::Approve, agent, json: false };
         let typed = sweep.arguments(&AgentId::supervisor()).join(" ");
         assert_eq!(typed, "sweep approve --requested-by=supervisor -- --json");
+        let all = SweepRequest { sweep: SweepAction::Snapshot { lines: 5 }, agent: None, json: true };
+        assert_eq!(all.arguments(&AgentId::supervisor()).join(" "), "sweep snapshot --lines=5 --json");
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Read as _};
 
 use clap::{Args, Subcommand};
 use paw_cluster::clone;
-use paw_cluster::link;
+use paw_cluster::link::{self, HostActions};
 use paw_cluster::relocate::{self, ArrivingAgent};
 use paw_cluster::remote::PrepareRequest;
 use paw_cluster::request::{ClusterAction, ClusterRequest};
@@ -117,9 +117,12 @@ pub(crate) fn run(args: &HostSideArgs, context: &Context) -> Result<(), PawError
         }
         HostSideAction::Link => {
             let repo = context.require_repo()?;
-            let take = || AttendantLock::take(&repo.common_dir).ok().flatten();
+            let actions = HostActions {
+                take: || AttendantLock::take(&repo.common_dir).ok().flatten(),
+                supervise: |said: &str| supervise(said, context),
+            };
             let input = io::BufReader::new(io::stdin());
-            link::serve(&PawDir::of(&repo.common_dir), input, io::stdout().lock(), take)
+            link::serve(&PawDir::of(&repo.common_dir), input, io::stdout().lock(), &actions)
         }
         HostSideAction::Take(args) => {
             let _lock = context.lock_session(&context.require_repo()?)?;
@@ -134,6 +137,17 @@ pub(crate) fn run(args: &HostSideArgs, context: &Context) -> Result<(), PawError
         }
         HostSideAction::Rebase(args) => rebase(args, context),
         HostSideAction::Purge(args) => purge(args.force, context),
+    }
+}
+
+/// Without a session there is nothing to look after yet: the next one gets it with its invitation.
+fn supervise(said: &str, context: &Context) {
+    let kept = context.find_session().and_then(|session| {
+        let Some(session) = session else { return Ok(()) };
+        Ok(clone::supervise(&session.receipts, &session.receipt.session_name, said.as_bytes())?)
+    });
+    if let Err(error) = kept {
+        context.output.warn(&error.to_string());
     }
 }
 

@@ -93,7 +93,7 @@ fn from_host(
     trust: bool,
     context: &Context,
 ) -> Result<(), PawError> {
-    let host = hub::require_host(session.receipt.cluster.as_ref(), &agent.host)?;
+    let host = hub::require_host(&session.repo, session.receipt.cluster.as_ref(), &agent.host)?;
     if let Some(to) = to {
         context.require_machine(session, to)?;
     }

@@ -54,13 +54,15 @@ pub(crate) fn run(args: &PurgeArgs, context: &Context) -> Result<(), PawError> {
     let Some(session) = session.reload()? else {
         return context.output.say("No session to purge for this repo.");
     };
-    context.purge_remote(&session, args.force)?;
+    let is_hub = context.purge_remote(&session, args.force)?;
     let worktrees = Worktrees::open(context.dirs.data_dir())?;
     let mut say = |progress: PurgeProgress<'_>| print_progress(&progress, context);
     let purged = session.purge(&worktrees, args.force, own_pane().as_deref(), &mut say)?;
     let name = &session.receipt.session_name;
     if purged.kept.is_empty() {
-        context.purge_stream(&session.receipt);
+        if is_hub {
+            context.purge_stream(&session.receipt);
+        }
         return context.output.say(&format!("Purged session '{name}'."));
     }
     let kept = plural(purged.kept.len(), "worktree");

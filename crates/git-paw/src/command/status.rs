@@ -1,5 +1,7 @@
 //! `git paw status`
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 use paw_core::paths::PawDir;
 use paw_core::{PawError, SessionStatus, text};
@@ -133,6 +135,7 @@ fn show(view: &SessionView, context: &Context) -> Result<(), PawError> {
     } else {
         context.output.table(["BRANCH", "CLI", "AGENT", "WORKTREE", "PATH"], rows.collect())?;
     }
+    show_problems(view, context)?;
     let needs = view.needs();
     if needs.is_empty() {
         return Ok(());
@@ -143,6 +146,21 @@ fn show(view: &SessionView, context: &Context) -> Result<(), PawError> {
         text::plural_irregular(needs.len(), "agent needs", "agents need")
     ));
     Ok(())
+}
+
+/// Why other machines cannot be reached, once for each.
+fn show_problems(view: &SessionView, context: &Context) -> Result<(), PawError> {
+    let problem = |agent: &AgentView| {
+        let host = agent.host()?;
+        let reach = host.reach.as_ref().filter(|reach| !reach.is_reachable)?;
+        Some(format!("{}: {}", host.name, text::line(reach.problem.as_deref()?)))
+    };
+    let problems: BTreeSet<String> = view.agents.iter().filter_map(problem).collect();
+    if problems.is_empty() {
+        return Ok(());
+    }
+    context.output.say("")?;
+    problems.iter().try_for_each(|problem| context.output.say(problem))
 }
 
 fn row(agent: &AgentView) -> Option<[String; 5]> {

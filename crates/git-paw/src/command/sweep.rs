@@ -1,6 +1,7 @@
 //! `git paw sweep`
 
 mod actions;
+mod elsewhere;
 mod remote;
 mod show;
 
@@ -99,6 +100,11 @@ pub(crate) fn run(args: &SweepArgs, context: &Context) -> Result<ExitCode, PawEr
     {
         return Ok(code);
     }
+    if let Some(action) = args.verb.find_listing()
+        && let Some(code) = remote::list(action, context)?
+    {
+        return Ok(code);
+    }
     match &args.verb {
         SweepVerb::Snapshot { lines } => show::snapshot(*lines, context),
         SweepVerb::Capture { agent, lines, .. } => show::capture(agent, *lines, context),
@@ -115,6 +121,22 @@ pub(crate) fn run(args: &SweepArgs, context: &Context) -> Result<ExitCode, PawEr
 }
 
 impl SweepVerb {
+    /// What lists the agents of all machines.
+    fn find_listing(&self) -> Option<SweepAction> {
+        match self {
+            Self::Snapshot { lines } => Some(SweepAction::Snapshot { lines: *lines }),
+            Self::Status => Some(SweepAction::Status),
+            Self::Worktrees => Some(SweepAction::Worktrees),
+            Self::DetectStuck => Some(SweepAction::DetectStuck),
+            Self::Capture { .. }
+            | Self::Approve { .. }
+            | Self::Restart { .. }
+            | Self::Inbox { .. }
+            | Self::Feedback { .. }
+            | Self::Verified { .. } => None,
+        }
+    }
+
     /// What has to happen where the agent is, its name, and who wants it.
     fn find_remote_action(&self) -> Option<(SweepAction, &str, &RequesterArgs)> {
         match self {

@@ -132,7 +132,7 @@ fn tell_remote(
     }
     let mut forwarded = vec!["tell", id.as_str(), text, "--json"];
     forwarded.extend(args.now.then_some("--now"));
-    let host = hub::require_host(session.receipt.cluster.as_ref(), &agent.host)?;
+    let host = hub::require_host(&session.repo, session.receipt.cluster.as_ref(), &agent.host)?;
     let told: Value = host.ask(&forwarded, &Value::Null)?;
     if !context.output.wants_json() {
         let how = if told["way"] == json!(DeliveryWay::Pane) { "typed into the pane of" } else { "sent to" };

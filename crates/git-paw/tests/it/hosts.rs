@@ -8,6 +8,8 @@ mod page;
 mod rebase;
 mod specs;
 mod supervision;
+mod sweep;
+mod two_hubs;
 mod unattended;
 
 use std::fs;

@@ -1,11 +1,11 @@
 //! The hub: its NATS server, a tunnel to each host, and the roster.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use paw_cluster::credentials;
+use paw_cluster::link::{self, HubNews};
 use paw_cluster::nats::{NatsSettings, NatsStream};
 use paw_cluster::replicator::{ReplicationStatus, Replicator};
 use paw_cluster::roster::Roster;
@@ -16,14 +16,15 @@ use paw_core::receipt::{ClusterReceipt, HostReceipt};
 use paw_core::{ErrorCode, HostName, PawError};
 use paw_host::clock;
 use paw_host::files::{self, Access};
+use paw_host::git::Repo;
 use paw_host::ssh::SshTarget;
-use paw_supervisor::unattended::attendant_lock;
 use paw_view::HostReach;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::timeout;
 
+use super::news;
 use super::snapshots::SnapshotFetcher;
 use super::{Cluster, ClusterContext, damaged, figures, roster_of, stream_of};
 
@@ -34,7 +35,7 @@ const STATUS_LIMIT: Duration = Duration::from_secs(3);
 /// What runs on the hub.
 #[derive(Debug)]
 pub(super) struct RunningHub {
-    repo: PathBuf,
+    repo: Repo,
     /// Missing if the user's servers are used.
     server: Option<OwnServer>,
     tunnels: BTreeMap<HostName, Tunnel>,
@@ -43,6 +44,7 @@ pub(super) struct RunningHub {
     status: watch::Receiver<ReplicationStatus>,
     nats: NatsSettings,
     snapshots: Arc<SnapshotFetcher>,
+    news: HubNews,
     tasks: [JoinHandle<()>; 2],
 }
 
@@ -62,12 +64,20 @@ impl Cluster {
             }
             hub.as_ref().ok_or_else(damaged)?.status.clone()
         };
-        let announced =
-            timeout(ANNOUNCE_LIMIT, status.wait_for(|status| status.announced >= cluster.version));
-        if matches!(announced.await, Ok(Ok(_))) {
+        let is_announced = |status: &ReplicationStatus| status.announced >= cluster.version;
+        let is_copy = |status: &ReplicationStatus| status.problem.as_deref().is_some_and(link::is_other_hub);
+        let decided = status.wait_for(|status| is_announced(status) || is_copy(status));
+        // What could not be stored in time, or never will be.
+        let _ = timeout(ANNOUNCE_LIMIT, decided).await;
+        let status = status.borrow().clone();
+        if is_announced(&status) {
             return Ok(json!({"announced": cluster.version}));
         }
-        let problem = status.borrow().problem.clone().unwrap_or_else(|| "no answer".to_owned());
+        let is_copy = is_copy(&status);
+        let problem = status.problem.unwrap_or_else(|| "no answer".to_owned());
+        if is_copy {
+            return Err(PawError::new(ErrorCode::FailedPrecondition, problem).hint(link::COPY_HINT));
+        }
         Err(PawError::new(
             ErrorCode::FailedPrecondition,
             format!(
@@ -145,9 +155,10 @@ impl RunningHub {
         snapshots.judge_fetched(cluster);
         let follow = tokio::spawn(Arc::clone(&snapshots).follow(Arc::clone(&context.bus)));
         let reaches = Arc::new(HostReaches::new(PawDir::of(&context.repo.common_dir)));
-        let repo = context.repo.common_dir.clone();
+        let repo = context.repo.clone();
         let (tunnels, tasks) = (BTreeMap::new(), [task, follow]);
-        let mut hub = Self { repo, server, tunnels, reaches, roster, status, nats, snapshots, tasks };
+        let news = news::news_of(context);
+        let mut hub = Self { repo, server, tunnels, reaches, roster, status, nats, snapshots, news, tasks };
         hub.connect(cluster)?;
         Ok(hub)
     }
@@ -187,7 +198,7 @@ impl RunningHub {
                 hub: self.repo.clone(),
                 endpoint,
                 shared: self.reaches.dir.host_socket(name),
-                is_attended: attendant_lock::is_held,
+                news: self.news.clone(),
             };
             let (reaches, snapshots) = (Arc::clone(&self.reaches), Arc::clone(&self.snapshots));
             let host = name.clone();

@@ -96,7 +96,9 @@ impl SnapshotFetcher {
     pub(super) fn clean_left(&self, host: &HostName) {
         let (context, host) = (Arc::clone(&self.context), host.clone());
         thread::spawn(move || {
-            if let Err(error) = relocate::clean_left(&context.receipts, &context.session, &host) {
+            if let Err(error) =
+                relocate::clean_left(&context.repo, (&context.receipts, &context.session), &host)
+            {
                 tracing::warn!(target: "paw::cluster", "agents that moved are still on {host}: {error}");
             }
         });
@@ -163,7 +165,7 @@ impl FetchContext {
     fn fetch(&self, host: &HostName, judged: &mut BTreeMap<AgentId, String>) -> Result<(), PawError> {
         let Some(cluster) = self.cluster()? else { return Ok(()) };
         let agents: Vec<_> = cluster.agents_on(host).map(|agent| agent.agent_id.clone()).collect();
-        let remote = hub::require_host(Some(&cluster), host)?;
+        let remote = hub::require_host(&self.repo, Some(&cluster), host)?;
         for (agent, fetched) in snapshot::fetch(&self.repo, &remote, &agents)? {
             if judged.get(&agent) != Some(&fetched.commit) {
                 judged.insert(agent.clone(), fetched.commit.clone());

@@ -171,7 +171,7 @@ pub fn resolve_rules(layers: &Layers, repo: &Repo, store: &TrustStore) -> Result
 
 /// A configuration for agents on another machine, which cannot ask whether the user has approved this repository's rules: without
 /// those that are not approved.
-pub fn limit_to_approved(
+pub(super) fn limit_to_approved(
     config: SupervisorConfig,
     layers: &Layers,
     repo: &Repo,

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use paw_cluster::hub;
 use paw_core::{AgentId, PawError, text};
+use paw_host::caller::CommandCaller;
 use paw_supervisor::pane_request::{SweepAction, SweepRequest};
 use serde_json::Value;
 
@@ -21,7 +22,7 @@ pub(super) fn find(
     let Some((session, agent)) = context.find_remote(name)? else { return Ok(None) };
     let (id, json) = (agent.agent_id.as_str(), context.output.wants_json());
     if !context.caller()?.is_user() {
-        return context.run_request(&SweepRequest { sweep, agent: id.to_owned(), json }).map(Some);
+        return context.run_request(&SweepRequest { sweep, agent: Some(id.to_owned()), json }).map(Some);
     }
     let forward = |args: &[&str]| {
         let json = json.then_some("--json");
@@ -33,7 +34,7 @@ pub(super) fn find(
         SweepAction::Restart => forward(&["restart", id]),
         SweepAction::Approve => {
             let by = requester.agent().unwrap_or_else(AgentId::operator);
-            let host = hub::require_host(session.receipt.cluster.as_ref(), &agent.host)?;
+            let host = hub::require_host(&session.repo, session.receipt.cluster.as_ref(), &agent.host)?;
             let answer: Value = host.ask(&["__host", "approve", id, "--by", by.as_str()], &())?;
             if json {
                 context.output.document(&answer)?;
@@ -43,5 +44,23 @@ pub(super) fn find(
             }
             Ok(Some(ExitCode::SUCCESS))
         }
+        SweepAction::Snapshot { .. }
+        | SweepAction::Status
+        | SweepAction::Worktrees
+        | SweepAction::DetectStuck => Ok(None),
     }
+}
+
+/// Lists the agents of all machines for the supervisor. `None` if this process may do it, or the agent may not: it then gets the
+/// agents of this machine.
+pub(super) fn list(sweep: SweepAction, context: &Context) -> Result<Option<ExitCode>, PawError> {
+    let is_supervisor = match context.caller()? {
+        CommandCaller::User => return Ok(None),
+        CommandCaller::Agent(agent) => agent.id == Some(AgentId::supervisor()),
+    };
+    let session = context.require_session()?;
+    if !is_supervisor || session.receipt.remote_agents().is_empty() {
+        return Ok(None);
+    }
+    context.run_request(&SweepRequest { sweep, agent: None, json: context.output.wants_json() }).map(Some)
 }

@@ -10,9 +10,10 @@ use paw_screen::text::Text;
 use paw_session::messages;
 use paw_supervisor::proof;
 use paw_supervisor::sweep::{self, AgentSnapshot};
-use paw_view::{AgentView, Observation, SessionMember, SessionView};
+use paw_view::{AgentView, SessionView};
 use serde_json::{Value, json};
 
+use super::elsewhere::{self, HOST, PROBLEM};
 use crate::context::Context;
 
 fn swept(context: &Context) -> Result<Vec<AgentSnapshot>, PawError> {
@@ -20,17 +21,19 @@ fn swept(context: &Context) -> Result<Vec<AgentSnapshot>, PawError> {
 }
 
 pub(super) fn snapshot(lines: usize, context: &Context) -> Result<(), PawError> {
-    let swept = swept(context)?;
+    let session = context.require_session()?;
+    let row = |one: AgentSnapshot| json!({"agent": one.id, "state": one.known.state.name(), "screen": one.tail(lines)});
+    let mut rows: Vec<Value> = sweep::sweep(&session, clock::now())?.into_iter().map(row).collect();
+    rows.extend(elsewhere::ask(&session, &["snapshot", "--lines", &lines.to_string()], context));
     if context.output.wants_json() {
-        let rows: Vec<_> = swept
-            .iter()
-            .map(|one| json!({"agent": one.id, "state": one.known.state.name(), "screen": one.tail(lines)}))
-            .collect();
         return context.output.document(&rows);
     }
-    for one in &swept {
-        context.output.say(&format!("=== {} ({})", one.id, one.known.state))?;
-        screen(one, lines, context)?;
+    for row in &rows {
+        let place = row[HOST].as_str().map(|host| format!(" on {host}")).unwrap_or_default();
+        let state = row["state"].as_str().unwrap_or("unknown");
+        context.output.say(&format!("=== {}{place} ({state})", word(row, "agent")))?;
+        let shown = row[PROBLEM].as_str().or(row["screen"].as_str()).unwrap_or_default();
+        shown.lines().try_for_each(|line| context.output.say(Text::line(line).as_str()))?;
     }
     Ok(())
 }
@@ -57,80 +60,104 @@ pub(super) fn status(context: &Context, only_stuck: bool) -> Result<(), PawError
         session.add_messages(&mut view);
         proof::add_tips(&mut view, &session.repo, &context.dirs);
     }
-    let members = view.agents.iter().filter_map(|agent| {
-        let row = Row { agent, member: agent.member.as_ref()?, seen: agent.observed.as_ref()? };
-        (!only_stuck || row.seen.state.is_stuck()).then_some(row)
-    });
-    let rows: Vec<Row<'_>> = members.collect();
+    let verb = if only_stuck { "detect-stuck" } else { "status" };
+    let seen_there = elsewhere::ask(&session, &[verb], context);
+    let row = |agent: &AgentView| {
+        let member = agent.member.as_ref()?;
+        let Some(seen) = agent.observed.as_ref().filter(|_| member.host.is_none()) else {
+            let seen = seen_there.iter().find(|row| row["agent"].as_str() == Some(agent.id.as_str()))?;
+            return Some(with_view(seen.clone(), agent, &view));
+        };
+        let row = json!({
+            "agent": agent.id, "branch": member.branch, "cli": member.cli, "worktree": member.worktree_path,
+            "pane": member.pane, "state": seen.state, "waits_for": seen.waits_for,
+            "known_by": seen.source, "reason": seen.reason, "since": seen.since,
+            "process": member.process, "worktree_state": member.worktree,
+        });
+        (!only_stuck || seen.state.is_stuck()).then(|| with_view(row, agent, &view))
+    };
+    let rows: Vec<Value> = view.agents.iter().filter_map(row).collect();
     if context.output.wants_json() {
-        return context.output.document(&rows.iter().map(|row| document(row, &view)).collect::<Vec<_>>());
+        return context.output.document(&rows);
     }
     if rows.is_empty() {
         return context.output.say("no agents need attention");
     }
-    let rows = rows.iter().map(|Row { agent, member, seen }| {
-        let (state, source) = (seen.state.to_string(), seen.source.to_string());
-        [agent.id.to_string(), state, member.cli.clone(), source, reason(seen)]
-    });
-    context.output.table(["AGENT", "STATE", "CLI", "SOURCE", "REASON"], rows.collect())
-}
-
-/// An agent of the session with its observed state.
-struct Row<'a> {
-    agent: &'a AgentView,
-    member: &'a SessionMember,
-    seen: &'a Observation,
-}
-
-fn reason(seen: &Observation) -> String {
-    let text = match &seen.waits_for {
-        Some(what) => format!("{}: {what}", seen.reason),
-        None => seen.reason.clone(),
+    let row = |row: &Value| {
+        let reason = match (row[PROBLEM].as_str(), row["waits_for"].as_str()) {
+            (Some(problem), _) => problem.to_owned(),
+            (None, Some(what)) => format!("{}: {what}", word(row, "reason")),
+            (None, None) => word(row, "reason"),
+        };
+        let cli = row[HOST]
+            .as_str()
+            .map_or_else(|| word(row, "cli"), |host| format!("{}@{host}", word(row, "cli")));
+        [
+            word(row, "agent"),
+            word(row, "state"),
+            cli,
+            word(row, "known_by"),
+            Text::line(&reason).as_str().to_owned(),
+        ]
     };
-    Text::line(&text).as_str().to_owned()
+    context.output.table(["AGENT", "STATE", "CLI", "SOURCE", "REASON"], rows.iter().map(row).collect())
 }
 
-fn document(row: &Row<'_>, view: &SessionView) -> Value {
-    let Row { agent, member, seen } = row;
-    json!({
-        "agent": agent.id, "branch": member.branch, "cli": member.cli, "worktree": member.worktree_path,
-        "pane": member.pane, "state": seen.state, "waits_for": seen.waits_for,
-        "known_by": seen.source, "reason": seen.reason, "since": seen.since,
-        "process": member.process, "worktree_state": member.worktree, "status": agent.status().1,
-        "files": agent.files(), "last_message": agent.last_message, "checks": agent.checks,
-        "verification": agent.verification(), "needs": view.need_of(agent),
-    })
+/// The row of an agent with what the messages of all machines say about it.
+fn with_view(mut row: Value, agent: &AgentView, view: &SessionView) -> Value {
+    if let Some(member) = &agent.member {
+        row["branch"] = json!(member.branch);
+        row["cli"] = json!(member.cli);
+    }
+    for (key, value) in [
+        ("status", json!(agent.status().1)),
+        ("files", json!(agent.files())),
+        ("last_message", json!(agent.last_message)),
+        ("checks", json!(agent.checks)),
+        ("verification", json!(agent.verification())),
+        ("needs", json!(view.need_of(agent))),
+    ] {
+        row[key] = value;
+    }
+    row
+}
+
+/// A value as a cell of a table.
+fn word(row: &Value, key: &str) -> String {
+    match &row[key] {
+        Value::Null => "-".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
 }
 
 pub(super) fn worktrees(context: &Context) -> Result<(), PawError> {
+    let session = context.require_session()?;
     let mut rows = Vec::new();
     for one in swept(context)? {
         let git = Git::at(&one.worktree);
-        if !one.worktree.is_dir() {
-            rows.push((one, None));
-            continue;
+        let mut row = json!({
+            "agent": one.id, "branch": one.branch, "worktree": one.worktree, "changed": null, "commit": null,
+        });
+        if one.worktree.is_dir() {
+            let changed =
+                git.differences()?.into_iter().filter(|found| found.kind != DifferenceKind::Ignored);
+            row["changed"] = json!(changed.count());
+            let commit = git.run(["log", "-1", "--format=%h %s"])?;
+            row["commit"] = json!(String::from_utf8_lossy(&commit).trim());
         }
-        let changed = git.differences()?.into_iter().filter(|found| found.kind != DifferenceKind::Ignored);
-        let commit = git.run(["log", "-1", "--format=%h %s"])?;
-        let commit = String::from_utf8_lossy(&commit).trim().to_owned();
-        rows.push((one, Some((changed.count(), commit))));
+        rows.push(row);
     }
+    rows.extend(elsewhere::ask(&session, &["worktrees"], context));
     if context.output.wants_json() {
-        let row = |(one, facts): &(AgentSnapshot, Option<(usize, String)>)| {
-            json!({
-                "agent": one.id, "branch": one.branch, "worktree": one.worktree,
-                "changed": facts.as_ref().map(|(changed, _)| changed),
-                "commit": facts.as_ref().map(|(_, commit)| commit),
-            })
-        };
-        return context.output.document(&rows.iter().map(row).collect::<Vec<_>>());
+        return context.output.document(&rows);
     }
-    let row = |(one, facts): &(AgentSnapshot, Option<(usize, String)>)| {
-        let (changed, commit) = match facts {
-            Some((changed, commit)) => (changed.to_string(), Text::line(commit).as_str().to_owned()),
-            None => ("-".to_owned(), "worktree not found".to_owned()),
-        };
-        [one.id.to_string(), one.branch.clone(), changed, commit]
+    let row = |row: &Value| {
+        let commit = row[PROBLEM].as_str().or(row["commit"].as_str()).unwrap_or("worktree not found");
+        let branch = row[HOST].as_str();
+        let branch =
+            branch.map_or_else(|| word(row, "branch"), |host| format!("{}@{host}", word(row, "branch")));
+        [word(row, "agent"), branch, word(row, "changed"), Text::line(commit).as_str().to_owned()]
     };
     context.output.table(["AGENT", "BRANCH", "CHANGED", "LAST COMMIT"], rows.iter().map(row).collect())
 }

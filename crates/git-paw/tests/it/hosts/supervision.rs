@@ -3,6 +3,7 @@
 use std::fs;
 
 use paw_testkit::{AgentLook, FakeAgent, wait_until};
+use serde_json::Value;
 
 use super::{CLI, TwoMachines, audit};
 use crate::paw::document;
@@ -78,4 +79,44 @@ fn the_supervisor_of_the_hub_looks_after_an_agent_on_another_machine() {
     let verdicts = document(&sandbox.run(&world.repo.root, "ssh", ["big", &verdicts]));
     let deploy = verdicts["verdicts"].as_array().unwrap().iter().rfind(|row| row["command"] == "make deploy");
     assert_eq!(deploy.unwrap()["by"], "supervisor", "{verdicts}");
+}
+
+#[test]
+fn a_rule_that_changes_on_the_hub_holds_on_another_machine_while_the_session_runs() {
+    let Some(world) = TwoMachines::new() else { return };
+    let sandbox = &world.machine.sandbox;
+    let agent = install_agent(&world);
+    install_supervisor(&world);
+    let config =
+        "[hosts.big]\nssh = \"big\"\n[clis.boss]\ncommand = \"boss\"\n[supervisor]\ncli = \"boss\"\n";
+    sandbox.write("home/.config/git-paw/config.toml", config);
+    let task = "[[bash:make first ; bash:make second ; bash:make third]]";
+    let agents = ["--cli", "claude", "--branches", "feat/a,feat/b@big", "--prompt", task];
+    world.run(&[&["start", "--supervisor"], agents.as_slice()].concat());
+    let has = |event: &str| agent.events().iter().any(|found| found == event);
+    let approve = |command: &str| {
+        wait_until(command, || has(&format!("asked {command}")).then_some(()));
+        wait_until("it is approved", || (world.paw(&["approve", "feat-b", "--yes"]).code == 0).then_some(()));
+    };
+    let receipts = world.machine.there().join(".local/share/git-paw/sessions");
+    let has_rule = || {
+        let files = fs::read_dir(&receipts).unwrap().map(|entry| entry.unwrap().path());
+        let receipt = files.filter_map(|file| fs::read_to_string(file).ok()).find_map(|text| {
+            let receipt: Value = serde_json::from_str(&text).ok()?;
+            receipt["cluster"]["supervision"].is_object().then_some(receipt)
+        });
+        let rules =
+            receipt.map(|receipt| receipt["cluster"]["supervision"]["config"]["auto_approve"].clone());
+        rules.is_some_and(|rules| rules["safe_commands"].to_string().contains("make second"))
+    };
+    wait_until("the agent asks", || has("asked make first").then_some(()));
+    let rules = |commands: &str| format!("{config}[supervisor.auto_approve]\nsafe_commands = [{commands}]\n");
+    sandbox.write("home/.config/git-paw/config.toml", &rules("\"make second\""));
+    wait_until("the machine knows the rule", || has_rule().then_some(()));
+    approve("make first");
+    wait_until("the second command is approved by the rule", || has("allowed make second").then_some(()));
+    // A rule that was removed does not hold any longer.
+    sandbox.write("home/.config/git-paw/config.toml", config);
+    wait_until("the machine has forgotten the rule", || (!has_rule()).then_some(()));
+    approve("make third");
 }
