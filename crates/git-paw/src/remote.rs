@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use paw_broker::log::StreamId;
 use paw_cluster::credentials;
 use paw_cluster::host::HostError;
-use paw_cluster::hub::{self, Hub, KnownRead, RemoteAgentRequest};
+use paw_cluster::hub::{self, Hub, HubError, KnownRead, RemoteAgentRequest};
 use paw_cluster::link;
 use paw_cluster::nats::{self, NatsSettings};
 use paw_cluster::remote::RemoteHost;
@@ -20,7 +20,7 @@ use paw_core::receipt::{ClusterReceipt, HubSupervision, RemoteAgentReceipt, Spec
 use paw_core::{BranchName, HostName, PawError, Receipt};
 use paw_host::files;
 use paw_host::process::{Exit, own_program};
-use paw_host::ssh::SshTarget;
+use paw_host::ssh::{SSH_FAILED, SshError, SshTarget};
 use paw_session::lifecycle::Session;
 use paw_session::plan::AgentRequest;
 use paw_session::specs::{self, SpecEntry};
@@ -223,11 +223,21 @@ impl Context {
         self.require_user("use another machine")?;
         let host = hub::require_host(&self.require_repo()?, receipt.cluster.as_ref(), host)?;
         let is_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+        self.output.progress(&format!("connecting to {}", host.name));
         let exit = host.command(args, is_terminal).inherit()?;
         Ok(match exit {
+            // ssh has printed why.
+            Exit::Code(SSH_FAILED) => return Err(self.unreachable(&host.name)),
             Exit::Code(code) => ExitCode::from(u8::try_from(code).unwrap_or(1)),
             Exit::Signal(_) | Exit::TimedOut { .. } => ExitCode::FAILURE,
         })
+    }
+
+    fn unreachable(&self, host: &HostName) -> PawError {
+        let since = self.find_session().ok().flatten().and_then(|session| session.unreachable_since(host));
+        let since = since.map(|since| format!("; unreachable since {}", time(since))).unwrap_or_default();
+        PawError::SessionError(format!("cannot reach {host}{since}"))
+            .hint("agents there continue; 'git paw cluster status' shows all machines")
     }
 
     /// Like [`Self::forward`], for commands without an exit code of their own.
@@ -324,13 +334,23 @@ impl Context {
                 format!("{} is the last agent on {}; its worktree cannot be kept", agent.branch, agent.host);
             return Err(PawError::SessionError(problem).hint("omit --keep-worktree; the branch is kept"));
         }
-        if is_last {
-            hub.purge_host(&agent.host, force)?;
+        let removed = if is_last {
+            hub.purge_host(&agent.host, force)
         } else {
             let flags = [(keep_worktree, "--keep-worktree"), (force, "--force")];
             let flags: Vec<_> = flags.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag).collect();
-            hub.remove(agent, &flags)?;
-        }
+            hub.remove(agent, &flags)
+        };
+        removed.map_err(|error| match &error {
+            HubError::Ssh(SshError::Unreachable { .. } | SshError::TimedOut { .. }) => {
+                let id = &agent.agent_id;
+                PawError::from(error).hint(format!(
+                    "remove it when {} returns, or continue it from its last snapshot with 'git paw move {id} --to local'",
+                    agent.host
+                ))
+            }
+            _ => error.into(),
+        })?;
         self.fetch_rescues(session, &agent.host);
         self.announce_receipt();
         let kept = if keep_worktree { " and the worktree" } else { "" };

@@ -13,7 +13,7 @@ use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use crate::process::{Command, Exit, Output, ProcessError, shell_quote};
 
 /// ssh exits with this code if it fails itself.
-const SSH_FAILED: i32 = 255;
+pub const SSH_FAILED: i32 = 255;
 const CONNECT_SECONDS: u32 = 10;
 
 /// A destination as ssh takes it: `user@host`, an alias, or `ssh://user@host:port`.
@@ -164,6 +164,12 @@ impl SshTarget {
         }
     }
 
+    /// What the failure of a git command that used this destination means. `None` if ssh did not fail.
+    pub fn explain_git(&self, stderr: &str) -> Option<SshError> {
+        let (before, _) = stderr.split_once("fatal: Could not read from remote repository")?;
+        Some(self.explain(before.as_bytes()))
+    }
+
     /// What ssh's own message means.
     pub fn explain(&self, stderr: &[u8]) -> SshError {
         let text = String::from_utf8_lossy(stderr);
@@ -238,6 +244,20 @@ mod tests {
         ] {
             assert!(text.parse::<SshTarget>().is_err(), "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_fetch_that_failed_because_of_ssh_is_explained_without_the_words_of_git() {
+        let target: SshTarget = "big".parse().unwrap();
+        let advice = "Please make sure you have the correct access rights\nand the repository exists.\n";
+        let stderr = format!(
+            "ssh: connect to host big port 22: No route to host\nfatal: Could not read from remote repository.\n\n{advice}"
+        );
+        assert_eq!(
+            target.explain_git(&stderr).unwrap().to_string(),
+            "cannot reach big: ssh: connect to host big port 22: No route to host"
+        );
+        assert!(target.explain_git("fatal: couldn't find remote ref refs/heads/x\n").is_none());
     }
 
     #[test]

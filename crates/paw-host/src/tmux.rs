@@ -180,11 +180,6 @@ impl Tmux {
         self.utf8_command(&attach).env_remove("TMUX")
     }
 
-    /// Runs [`Self::control_command`] with our own input and output.
-    pub fn inherit_control(&self, target: &str) -> Result<Exit, TmuxError> {
-        Ok(self.control_command(target).inherit()?)
-    }
-
     fn output(&self, command: &TmuxCommand) -> Result<Output, TmuxError> {
         Ok(self.utf8_command(command).capture()?)
     }

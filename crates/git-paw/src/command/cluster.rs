@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use paw_cluster::request::{ClusterAction, ClusterRequest};
 use paw_core::PawError;
-use paw_core::text::plural;
+use paw_core::text::{plural, plural_irregular};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -81,7 +81,7 @@ fn show(answer: &Value, context: &Context) -> Result<(), PawError> {
     output.say(&format!(
         "stream  {}, {}{skipped}",
         text(&answer["stream"]),
-        plural(count(&replication["last"]), "entry")
+        plural_irregular(count(&replication["last"]), "entry", "entries")
     ))?;
     output.say("")?;
     let row = |host: &Value| {

@@ -3,9 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use paw_cluster::hub;
 use paw_core::{AgentId, ErrorCode, PawError};
 use paw_host::process::Exit;
-use paw_session::lifecycle::terminal::TERMINAL_COMMAND;
+use paw_session::lifecycle::terminal::{self, TERMINAL_COMMAND};
 
 use crate::context::Context;
 
@@ -19,6 +20,9 @@ pub(crate) struct TerminalArgs {
     /// The name under which the pane is taken over
     #[arg(long, default_value = "page", value_parser = plain_word)]
     holder: String,
+    /// End when the other side is silent
+    #[arg(long)]
+    leased: bool,
 }
 
 /// The name becomes a part of a tmux format.
@@ -35,17 +39,25 @@ pub(crate) fn run(args: &TerminalArgs, context: &Context) -> Result<ExitCode, Pa
     let agent = &args.agent;
     if let Some((session, remote)) = context.find_remote(agent.as_str())? {
         Context::require_reachable(&session, &remote.host)?;
-        let mut words = vec![TERMINAL_COMMAND, agent.as_str(), "--holder", &args.holder];
-        words.extend(args.text.then_some("--text"));
-        return context.forward(&session.receipt, &remote.host, &words);
+        if args.text {
+            let words = [TERMINAL_COMMAND, agent.as_str(), "--text"];
+            return context.forward(&session.receipt, &remote.host, &words);
+        }
+        let words = [TERMINAL_COMMAND, agent.as_str(), "--holder", &args.holder, "--leased"];
+        let host = hub::require_host(&session.repo, session.receipt.cluster.as_ref(), &remote.host)?;
+        return Ok(code(terminal::connect_elsewhere(&host.command(&words, false))?));
     }
     let session = context.require_session()?;
     if args.text {
         context.output.say(&session.pane_text(agent)?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    Ok(match session.connect_terminal(agent, &args.holder)? {
+    Ok(code(session.connect_terminal(agent, &args.holder, args.leased)?))
+}
+
+fn code(exit: Exit) -> ExitCode {
+    match exit {
         Exit::Code(0) => ExitCode::SUCCESS,
         Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut { .. } => ExitCode::FAILURE,
-    })
+    }
 }

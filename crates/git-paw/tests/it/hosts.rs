@@ -5,6 +5,7 @@ mod faults;
 mod moves;
 mod old_server;
 mod page;
+mod page_terminal;
 mod rebase;
 mod specs;
 mod supervision;
@@ -280,7 +281,15 @@ fn a_machine_that_cannot_be_reached_is_shown_and_its_messages_arrive_afterwards(
     world.machine.end_connections();
     world.wait_until_reachable(false);
     let shown = world.run(&["status"]);
-    assert!(shown.stdout.contains("unreachable since 20"), "{shown}");
+    assert!(shown.stdout.contains("unreachable since 20") && shown.stdout.contains("\nbig: "), "{shown}");
+    let lost = world.paw(&["approve", "feat-b", "--yes"]);
+    assert!(
+        lost.code == 1 && lost.stderr.contains("error: cannot reach big; unreachable since 20"),
+        "{lost}"
+    );
+    let lost = world.paw(&["remove", "feat-b"]);
+    assert!(lost.code == 1 && lost.stderr.contains("error: cannot reach big: ssh: "), "{lost}");
+    assert!(lost.stderr.contains("'git paw move feat-b --to local'"), "{lost}");
     let kept = world.paw(&["purge"]);
     assert_eq!(kept.code, 1, "{kept}");
     // Both sides keep working.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use paw_core::BranchName;
-use paw_host::git::{BranchLocation, Git, Repo};
+use paw_host::git::{BranchLocation, Git, GitError, Repo};
 use paw_worktree::rescue;
 
 use super::HubError;
@@ -29,7 +29,8 @@ pub fn fetch_branch(repo: &Repo, host: &RemoteHost, branch: &BranchName) -> Resu
     let (git, full) = (repo.git(), branch.full_ref());
     let incoming = format!("refs/paw/hosts/{}/{branch}", host.name);
     let path = host.path.as_deref().unwrap_or(Path::new(""));
-    git.fetch_from((&host.target, path), [format!("+{full}:{incoming}")])?;
+    let fetched = git.fetch_from((&host.target, path), [format!("+{full}:{incoming}")]);
+    fetched.map_err(|error| explain(host, error))?;
     let new = git.find_object(&incoming, "commit")?.ok_or(HubError::NoCommit)?;
     let Some(old) = git.find_tip(branch)? else {
         git.create_ref(&full, &new)?;
@@ -48,5 +49,19 @@ pub fn fetch_branch(repo: &Repo, host: &RemoteHost, branch: &BranchName) -> Resu
 pub fn fetch_rescues(repo: &Repo, host: &RemoteHost) -> Result<(), HubError> {
     let path = host.path.as_deref().unwrap_or(Path::new(""));
     let all = format!("{0}*:{0}*", rescue::REFS);
-    Ok(repo.git().fetch_from((&host.target, path), [all])?)
+    repo.git().fetch_from((&host.target, path), [all]).map_err(|error| explain(host, error))
+}
+
+/// A machine that cannot be reached is not a problem of git.
+fn explain(host: &RemoteHost, error: GitError) -> HubError {
+    match &error {
+        GitError::Failed { stderr, .. } => match host.target.explain_git(stderr) {
+            Some(lost) => lost.into(),
+            None => error.into(),
+        },
+        GitError::NotARepository(_)
+        | GitError::NotInstalled
+        | GitError::Unexpected { .. }
+        | GitError::Process(_) => error.into(),
+    }
 }

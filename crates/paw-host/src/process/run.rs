@@ -3,6 +3,7 @@
 
 mod coprocess;
 mod detach;
+mod feed;
 mod follow;
 mod output;
 
