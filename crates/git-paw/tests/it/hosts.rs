@@ -7,6 +7,7 @@ mod old_server;
 mod page;
 mod page_terminal;
 mod rebase;
+mod snapshots;
 mod specs;
 mod supervision;
 mod sweep;
