@@ -1,5 +1,6 @@
 //! Messages of one host as an entry of the stream: a line of JSON about the batch, then one line per message.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
@@ -44,14 +45,14 @@ pub struct BatchHeader {
 
 /// A message in a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BatchRow {
+pub struct BatchRow<'a> {
     pub seq: u64,
     pub at: Timestamp,
     /// The message as JSON.
-    pub body: Box<str>,
+    pub body: Cow<'a, str>,
 }
 
-impl BatchRow {
+impl BatchRow<'_> {
     /// The size of its line, at most.
     pub fn size(&self) -> usize {
         self.body.len() + 48
@@ -59,9 +60,9 @@ impl BatchRow {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Batch {
+pub struct Batch<'a> {
     pub header: BatchHeader,
-    pub rows: Vec<BatchRow>,
+    pub rows: Vec<BatchRow<'a>>,
 }
 
 /// A batch as it is stored in the stream.
@@ -89,7 +90,7 @@ impl BatchHeader {
     }
 }
 
-impl Batch {
+impl Batch<'_> {
     pub fn sign(&self, key: &SecretKey) -> SignedBatch {
         let size = self.rows.iter().map(BatchRow::size).sum::<usize>();
         let mut text = String::with_capacity(size + 512);
@@ -102,10 +103,12 @@ impl Batch {
         let signature = key.sign(&signed_bytes(&PayloadHash::of(&payload)));
         SignedBatch { payload, signature }
     }
+}
 
+#[cfg(test)]
+impl<'a> Batch<'a> {
     /// The batch, if `key` has signed it.
-    #[cfg(test)]
-    fn open(payload: &[u8], signature: &str, key: &PublicKey) -> Result<Self, BatchError> {
+    fn open(payload: &'a [u8], signature: &str, key: &PublicKey) -> Result<Self, BatchError> {
         ClaimedBatch::read(payload)?.open(&PayloadHash::of(payload), signature, key)
     }
 }
@@ -128,7 +131,7 @@ impl<'a> ClaimedBatch<'a> {
     }
 
     /// The batch, if `key` has signed it. `hash` is the one of its payload.
-    pub fn open(self, hash: &PayloadHash, signature: &str, key: &PublicKey) -> Result<Batch, BatchError> {
+    pub fn open(self, hash: &PayloadHash, signature: &str, key: &PublicKey) -> Result<Batch<'a>, BatchError> {
         let Self { header, payload } = self;
         if !key.has_signed(&signed_bytes(hash), signature) {
             return Err(BatchError::Unsigned);
@@ -136,7 +139,7 @@ impl<'a> ClaimedBatch<'a> {
         let malformed = |what: &str| BatchError::Malformed(what.to_owned());
         let text = std::str::from_utf8(payload).map_err(|_| malformed("not UTF-8"))?;
         let lines = text.split('\n').skip(1);
-        let mut rows: Vec<BatchRow> = Vec::new();
+        let mut rows: Vec<BatchRow<'a>> = Vec::new();
         for line in lines {
             let row = parse_row(line).ok_or_else(|| malformed("a line is not a message"))?;
             if rows.last().is_some_and(|last| last.seq >= row.seq) {
@@ -179,7 +182,7 @@ fn parse_header(line: &[u8]) -> Result<BatchHeader, BatchError> {
     serde_json::from_slice(line).map_err(malformed)
 }
 
-fn parse_row(line: &str) -> Option<BatchRow> {
+fn parse_row(line: &str) -> Option<BatchRow<'_>> {
     let mut parts = line.splitn(3, ' ');
     let seq = parts.next()?.parse().ok().filter(|seq| (1..=LARGEST_SEQ).contains(seq))?;
     let at = Timestamp::from_microsecond(parts.next()?.parse().ok()?).ok()?;
@@ -197,11 +200,11 @@ mod tests {
         SecretKey::open(&dir.path().join(name)).unwrap()
     }
 
-    fn batch(bodies: &[&str]) -> Batch {
+    fn batch<'a>(bodies: &[&'a str]) -> Batch<'a> {
         let host = HostName::new("big").unwrap();
         let header = BatchHeader::new(StreamId::random(), host, LogEpoch::random(), "1".into());
         let row =
-            |(seq, body): (u64, &&str)| BatchRow { seq, at: Timestamp::UNIX_EPOCH, body: (*body).into() };
+            |(seq, body): (u64, &&'a str)| BatchRow { seq, at: Timestamp::UNIX_EPOCH, body: (*body).into() };
         Batch { header, rows: (1..).zip(bodies).map(row).collect() }
     }
 

@@ -63,7 +63,7 @@ pub struct NextBatch {
     pub expected: u64,
     pub epoch: LogEpoch,
     pub after: Option<MessageId>,
-    pub rows: Vec<BatchRow>,
+    pub rows: Vec<BatchRow<'static>>,
 }
 
 /// The local messages that are not in the stream yet.
@@ -76,7 +76,7 @@ pub struct Outbox {
     /// Local messages up to this one are in the stream.
     sent: u64,
     /// Messages after `sent` that were read from the log.
-    waiting: VecDeque<BatchRow>,
+    waiting: VecDeque<BatchRow<'static>>,
     waiting_bytes: usize,
     /// The newest message that was read from the log.
     read: u64,
@@ -136,7 +136,7 @@ impl Outbox {
     }
 
     /// Adds the next messages of the log, and the number up to which it was read. Other hosts' messages are not among them.
-    pub fn add(&mut self, rows: impl IntoIterator<Item = BatchRow>, read: u64) {
+    pub fn add(&mut self, rows: impl IntoIterator<Item = BatchRow<'static>>, read: u64) {
         for row in rows {
             self.waiting_bytes += row.size();
             self.waiting.push_back(row);
@@ -166,7 +166,7 @@ impl Outbox {
             self.waiting_bytes -= row.size();
             rows.extend(self.waiting.pop_front());
         }
-        let through = rows.last().map_or(self.sent, |row: &BatchRow| row.seq);
+        let through = rows.last().map_or(self.sent, |row: &BatchRow<'_>| row.seq);
         self.state = SendState::Sending { through };
         Some(NextBatch { expected: self.own_seq, epoch, after: self.epochs.id(self.sent), rows })
     }
@@ -193,7 +193,7 @@ mod tests {
 
     use super::*;
 
-    fn row(seq: u64, bytes: usize) -> BatchRow {
+    fn row(seq: u64, bytes: usize) -> BatchRow<'static> {
         BatchRow { seq, at: Timestamp::UNIX_EPOCH, body: "x".repeat(bytes).into() }
     }
 

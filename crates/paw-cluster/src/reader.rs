@@ -248,7 +248,7 @@ impl StreamReader {
     }
 
     /// Reads the rows of a batch: local ones that are now in the stream, and those that are not stored yet.
-    fn read_rows(&mut self, entry: &StreamEntry<'_>, origin: &Origin, rows: &[BatchRow]) {
+    fn read_rows(&mut self, entry: &StreamEntry<'_>, origin: &Origin, rows: &[BatchRow<'_>]) {
         let known = self.origins.get(origin).copied().unwrap_or_default();
         let mut newest = known;
         for row in rows {
@@ -269,7 +269,7 @@ impl StreamReader {
         }
     }
 
-    fn read_row(&mut self, origin: &Origin, row: &BatchRow) -> Result<(), SkipReason> {
+    fn read_row(&mut self, origin: &Origin, row: &BatchRow<'_>) -> Result<(), SkipReason> {
         let message = Message::parse(row.body.as_bytes()).map_err(|_| SkipReason::UnknownMessage(row.seq))?;
         if !self.roster.may_send(&origin.host, &message) {
             let sender = message.sender().unwrap_or_else(|| message.subject());

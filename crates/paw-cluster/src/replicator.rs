@@ -456,7 +456,7 @@ async fn wait_for(sending: &mut Option<SendFuture>) -> SendOutcome {
 }
 
 /// The row of a message that goes to other hosts: a local one that fits.
-fn outgoing(entry: &LogEntry) -> Option<BatchRow> {
+fn outgoing(entry: &LogEntry) -> Option<BatchRow<'static>> {
     if entry.is_replicated {
         return None;
     }
@@ -464,5 +464,5 @@ fn outgoing(entry: &LogEntry) -> Option<BatchRow> {
         tracing::warn!(target: "paw::cluster", "message {} is too large for other hosts", entry.seq);
         return None;
     }
-    Some(BatchRow { seq: entry.seq, at: entry.at, body: entry.body.clone() })
+    Some(BatchRow { seq: entry.seq, at: entry.at, body: entry.body.to_string().into() })
 }

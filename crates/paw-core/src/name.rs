@@ -172,10 +172,11 @@ impl AgentId {
     /// The user.
     pub const OPERATOR: &'static str = "operator";
 
-    pub fn new(id: impl Into<String>) -> Result<Self, NameError> {
-        let id = id.into();
+    pub fn new(id: impl AsRef<str>) -> Result<Self, NameError> {
+        let id = id.as_ref();
         let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
-        if !id.is_empty() && id.chars().all(legal) { Ok(Self(id.into())) } else { Err(NameError::Agent(id)) }
+        let is_valid = !id.is_empty() && id.chars().all(legal);
+        if is_valid { Ok(Self(id.into())) } else { Err(NameError::Agent(id.to_owned())) }
     }
 
     /// The sender of messages from the session itself.

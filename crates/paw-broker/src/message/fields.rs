@@ -99,11 +99,14 @@ impl<'a> Fields<'a> {
     pub(super) fn find_texts(&mut self, name: &str) -> Result<Option<Vec<String>>, MessageError> {
         let Some(value) = self.find(name) else { return Ok(None) };
         let Value::Array(items) = value else { return Err(self.wrong(name, "a list of strings", &value)) };
-        let text = |(index, item)| match item {
-            Value::String(text) => Ok(text),
-            other => Err(self.wrong(&format!("{name}[{index}]"), "a string", &other)),
-        };
-        items.into_iter().enumerate().map(text).collect::<Result<_, _>>().map(Some)
+        let mut texts = Vec::with_capacity(items.len());
+        for (index, item) in items.into_iter().enumerate() {
+            match item {
+                Value::String(text) => texts.push(text),
+                other => return Err(self.wrong(&format!("{name}[{index}]"), "a string", &other)),
+            }
+        }
+        Ok(Some(texts))
     }
 
     /// A list of strings, empty if it is missing.

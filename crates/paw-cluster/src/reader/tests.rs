@@ -24,11 +24,11 @@ fn key() -> SecretKey {
     SecretKey::open(&dir.path().join("key")).unwrap()
 }
 
-fn row(seq: u64, message: impl Into<Message>) -> BatchRow {
+fn row(seq: u64, message: impl Into<Message>) -> BatchRow<'static> {
     BatchRow { seq, at: Timestamp::UNIX_EPOCH, body: message.into().to_text().into() }
 }
 
-fn text(seq: u64, sender: &str) -> BatchRow {
+fn text(seq: u64, sender: &str) -> BatchRow<'static> {
     row(seq, ArtifactMessage::new(agent(sender), seq.to_string()))
 }
 
@@ -55,7 +55,7 @@ impl World {
         roster
     }
 
-    fn batch(&mut self, from: &str, after: Option<u64>, rows: Vec<BatchRow>) -> Batch {
+    fn batch(&mut self, from: &str, after: Option<u64>, rows: Vec<BatchRow<'static>>) -> Batch<'static> {
         self.nonce += 1;
         let nonce = self.nonce.to_string();
         let mut header = BatchHeader::new(self.stream.clone(), host(from), self.epoch.clone(), nonce);
@@ -68,7 +68,7 @@ impl World {
         self.entries.push((from.to_owned(), signed));
     }
 
-    fn send(&mut self, after: Option<u64>, rows: Vec<BatchRow>) {
+    fn send(&mut self, after: Option<u64>, rows: Vec<BatchRow<'static>>) {
         let batch = self.batch("big", after, rows);
         self.store("big", &batch);
     }

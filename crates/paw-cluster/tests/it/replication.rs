@@ -171,7 +171,7 @@ fn a_thousand_agents_on_fifty_hosts_are_known_on_the_hub() {
     }
     let hub = Node::start(dir.path(), "hub", &server.url(), &stream, roster);
     wait_until("the stream exists", || hub.status.borrow().is_connected.then_some(()));
-    let statuses = |name: &str| -> Vec<BatchRow> {
+    let statuses = |name: &str| -> Vec<BatchRow<'static>> {
         let status = |agent: AgentId| Message::from(StatusMessage::new(agent, "working")).to_text().into();
         let rows = (1..).zip(agents(name)).map(|(seq, agent)| (seq, status(agent)));
         rows.map(|(seq, body)| BatchRow { seq, at: clock::now(), body }).collect()

@@ -240,7 +240,7 @@ impl Session {
         if outbox.wants_more() {
             let read = outbox.read() as usize;
             let page = log.rows.iter().enumerate().skip(read).take(3);
-            let rows: Vec<BatchRow> = page
+            let rows: Vec<BatchRow<'static>> = page
                 .filter(|(_, (_, from))| from.is_none())
                 .map(|(at, (text, _))| {
                     let message = Message::from(ArtifactMessage::new(agent(HOSTS[index]), text));
