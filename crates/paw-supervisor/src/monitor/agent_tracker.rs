@@ -294,11 +294,11 @@ fn context_left(row: &str) -> Option<u8> {
         .filter(|percent| *percent <= 100)
 }
 
-/// Whether a state still counts when the screen has not been recognized for this long: it may be half drawn.
+/// Whether a state still counts when the screen has not been recognized for this long: it may be half drawn, or its pane was made
+/// wide for a moment.
 fn outlasts(state: &AgentActivity, unknown: SignedDuration) -> bool {
-    let lasts =
-        matches!(state, AgentActivity::Working | AgentActivity::Idle | AgentActivity::RateLimited { .. });
-    lasts && unknown < UNCLEAR
+    use AgentActivity::{Exited, Starting, Unknown};
+    !matches!(state, Exited | Starting | Unknown) && unknown < UNCLEAR
 }
 
 /// Whether a change between two states is worth a message. Another command at the prompt is; a command that can no longer be
@@ -395,6 +395,26 @@ mod tests {
         assert_eq!((known.state.name(), changed), ("unknown", true), "every view is told");
         agent.see(&idle(), at(9));
         assert!(agent.conclude(at(9)).unwrap().1);
+    }
+
+    #[test]
+    fn a_prompt_that_is_drawn_again_is_the_same_prompt() {
+        let prompt = " Bash command\n\n   rm -rf build\n\n Do you want to proceed?\n \u{276f} 1. Yes\n   2. No\n\n Esc to cancel";
+        let mut agent = AgentTracker::new("claude", at(0));
+        agent.see(&look("claude", prompt), at(1));
+        assert_eq!(state(&mut agent, 1), "waiting_approval");
+        agent.see(&look("claude", "half a screen"), at(20));
+        let (known, changed) = agent.conclude(at(21)).unwrap();
+        assert_eq!(
+            (known.state.name(), changed),
+            ("waiting_approval", false),
+            "its pane was made wide for a moment"
+        );
+        agent.see(&look("claude", prompt), at(22));
+        let (known, changed) = agent.conclude(at(22)).unwrap();
+        assert_eq!((known.since, changed), (at(1), false), "its age stays");
+        agent.see(&look("claude", "half a screen"), at(30));
+        assert_eq!(state(&mut agent, 36), "unknown");
     }
 
     #[test]
