@@ -119,11 +119,9 @@ fn many_event_streams_and_long_polls_leave_room_for_messages_and_for_the_operato
         http.send(http.head("GET", path, "").as_bytes()).unwrap();
         waiting.push(http);
     }
-    let mut b = server.agent("b");
-    assert_eq!(
-        b.publish(&json!({"type": "agent.status", "agent_id": "b", "payload": {"status": "x"}})).status,
-        202
-    );
+    let status = json!({"type": "agent.status", "agent_id": "b", "payload": {"status": "x"}});
+    // The first requests are still being refused.
+    wait_until("a message is taken", || (server.agent("b").publish(&status).status == 202).then_some(()));
     assert_eq!(server.connect().get("/status").status, 200);
     let mut operator = server.agent("operator");
     open(&mut operator, "/events?since=0", "");
