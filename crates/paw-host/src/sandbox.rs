@@ -18,6 +18,9 @@ use std::path::{Path, PathBuf};
 
 pub use denied::{DENIED, DeniedPaths};
 
+/// How often a sandbox is set up while mounts disappear.
+pub(crate) const ATTEMPTS: usize = 5;
+
 /// What a program may do with a path and everything below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathAccess {
@@ -63,6 +66,19 @@ impl Sandbox {
         line.extend_from_slice(args);
         Ok((engine.program().to_path_buf(), line))
     }
+}
+
+/// Whether a text may be the beginning of what the engine prints. A program could print it, too: it would be run again, and gains
+/// nothing that it could not do by itself.
+pub(crate) fn may_be_engine_text(text: &[u8]) -> bool {
+    let known = text.len().min(bubblewrap::PREFIX.len());
+    text[..known] == bubblewrap::PREFIX[..known]
+}
+
+/// Whether the engine failed because a mount was unmounted while it looked at it.
+pub(crate) fn is_lost_mount(printed: &[u8]) -> bool {
+    let printed = String::from_utf8_lossy(printed);
+    may_be_engine_text(printed.as_bytes()) && printed.contains("Unable to apply mount flags")
 }
 
 /// Whether sandboxes work on this machine; else the reason. Tried once per process.

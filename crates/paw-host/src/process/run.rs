@@ -3,6 +3,7 @@
 
 mod coprocess;
 mod detach;
+mod engine_retry;
 mod feed;
 mod follow;
 mod output;
@@ -99,6 +100,13 @@ pub(super) fn stream(
 }
 
 fn run(command: &Command, mut on_bytes: impl FnMut(Stream, &[u8])) -> Result<Exit, ProcessError> {
+    if command.sandbox.is_some() {
+        return engine_retry::with_retries(|on_bytes| run_once(command, on_bytes), on_bytes);
+    }
+    run_once(command, &mut on_bytes)
+}
+
+fn run_once(command: &Command, mut on_bytes: &mut dyn FnMut(Stream, &[u8])) -> Result<Exit, ProcessError> {
     let watch = Stopwatch::start();
     let has_tree = command.limit.is_some() || command.sandbox.is_some() || command.contained;
     let cookie = has_tree.then(tree::Cookie::new);

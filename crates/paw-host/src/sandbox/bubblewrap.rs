@@ -16,6 +16,8 @@ use crate::process::{Command, find_program};
 /// Capabilities that lead out of a mount namespace: mounting, raw devices, kernel code, files by handle.
 const DROPPED: [&str; 6] =
     ["CAP_SYS_ADMIN", "CAP_SYS_MODULE", "CAP_SYS_RAWIO", "CAP_SYS_BOOT", "CAP_MKNOD", "CAP_DAC_READ_SEARCH"];
+/// In front of everything it prints.
+pub(super) const PREFIX: &[u8] = b"bwrap: ";
 const TRIAL_LIMIT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +77,14 @@ impl Bubblewrap {
         let mut line = self.isolation();
         line.extend(["--perms", "0700", "--tmpfs", "/sys", "--", "true"].map(OsString::from));
         let trial = Command::new(&self.program).args(line).harmless_environment().time_limit(TRIAL_LIMIT);
-        let output = trial.capture().map_err(|error| error.to_string())?;
+        let try_once = || trial.capture().map_err(|error| error.to_string());
+        let mut output = try_once()?;
+        for _ in 1..super::ATTEMPTS {
+            if output.exit.success() || !super::is_lost_mount(&output.stderr) {
+                break;
+            }
+            output = try_once()?;
+        }
         if output.exit.success() {
             return Ok(());
         }
