@@ -188,16 +188,13 @@ pub fn serve<L>(
 /// How the refusal of [`require_one_hub`] ends.
 const IS_CONNECTED: &str = "and it is connected";
 
-/// How the problem ends that replication reports while the other hub runs.
-const RUNS: &str = "is the hub of this session, and runs";
-
 /// What the user of a copy can do.
 pub const COPY_HINT: &str =
     "this is a copy of that hub; use the session there, or remove the copy with 'git paw purge --force'";
 
-/// Whether something was refused because there is another hub.
+/// Whether a machine refused something because another hub is connected to it.
 pub fn is_other_hub(refusal: &str) -> bool {
-    refusal.ends_with(IS_CONNECTED) || refusal.ends_with(RUNS)
+    refusal.ends_with(IS_CONNECTED)
 }
 
 /// Fails if another hub than this one is connected. The hub itself may connect again while its lost connection still exists here.

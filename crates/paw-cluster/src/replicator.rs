@@ -46,7 +46,7 @@ pub struct ReplicatorSettings {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReplicationStatus {
     /// Why there is no connection, or why it does not help.
-    pub problem: Option<String>,
+    pub problem: Option<ReplicationProblem>,
     pub is_connected: bool,
     /// The last entry that was read, and the last one that is known to exist.
     pub read: u64,
@@ -57,6 +57,15 @@ pub struct ReplicationStatus {
     pub announced: u64,
     /// Entries and messages that were skipped.
     pub skipped: u64,
+}
+
+/// Why messages are not replicated now.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReplicationProblem {
+    #[error("another machine is the hub of this session, and runs")]
+    OtherHub,
+    #[error("{0}")]
+    Other(String),
 }
 
 /// Replication has ended and will not start again.
@@ -187,10 +196,10 @@ impl Replicator {
                 }
                 Interruption::Nats(error) => {
                     tracing::debug!(target: "paw::cluster", "replication waits: {error}");
-                    self.set_problem(error.to_string());
+                    self.set_problem(ReplicationProblem::Other(error.to_string()));
                 }
                 Interruption::OtherHub => {
-                    self.set_problem("another machine is the hub of this session, and runs".to_owned());
+                    self.set_problem(ReplicationProblem::OtherHub);
                 }
                 Interruption::Again => {}
             }
@@ -210,7 +219,7 @@ impl Replicator {
                 return Err(error);
             }
             tracing::warn!(target: "paw::cluster", "cannot store messages of other hosts: {error}");
-            self.set_problem(error.to_string());
+            self.set_problem(ReplicationProblem::Other(error.to_string()));
             tokio::time::sleep(retry).await;
             retry = (retry * 2).min(LONGEST_RETRY);
             match join(&self.settings).await {
@@ -225,7 +234,7 @@ impl Replicator {
         }
     }
 
-    fn set_problem(&self, problem: String) {
+    fn set_problem(&self, problem: ReplicationProblem) {
         self.status.send_modify(|status| status.problem = Some(problem));
     }
 
@@ -235,9 +244,9 @@ impl Replicator {
         self.status.send_modify(|status| status.is_connected = false);
         let mut refusal = self.nats.refusal();
         while !self.nats.is_connected() {
-            let problem = "no NATS server answers".to_owned();
             let reason = refusal.borrow_and_update().clone();
-            self.set_problem(reason.map_or(problem.clone(), |reason| format!("{problem}: {reason}")));
+            let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+            self.set_problem(ReplicationProblem::Other(format!("no NATS server answers{reason}")));
             // The senders live in the client.
             let changed = tokio::select! {
                 changed = connections.changed() => changed,
@@ -420,7 +429,9 @@ impl Replicator {
                 self.failures = 0;
                 self.outbox.stored(seq);
                 let announced = self.announcing;
-                self.status.send_modify(|status| status.announced = status.announced.max(announced));
+                self.status.send_modify(|status| {
+                    (status.announced, status.problem) = (status.announced.max(announced), None);
+                });
                 self.note_end(seq);
                 return;
             }
@@ -429,7 +440,7 @@ impl Replicator {
             }
             SendOutcome::Unknown(reason) => {
                 tracing::debug!(target: "paw::cluster", "a batch may not be stored: {reason}");
-                self.set_problem(reason);
+                self.set_problem(ReplicationProblem::Other(reason));
             }
         }
         self.outbox.reset();

@@ -170,7 +170,7 @@ fn roster_of(cluster: &ClusterReceipt) -> Result<Roster, PawError> {
 fn figures(status: &ReplicationStatus) -> Value {
     serde_json::json!({
         "connected": status.is_connected,
-        "problem": status.problem,
+        "problem": status.problem.as_ref().map(ToString::to_string),
         "read": status.read,
         "last": status.last,
         "sent": status.sent,

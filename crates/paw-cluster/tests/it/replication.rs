@@ -6,7 +6,7 @@ use paw_broker::log::{LogEpoch, LogError, StreamId};
 use paw_broker::message::{ArtifactMessage, Message, QuestionMessage, StatusMessage};
 use paw_cluster::batch::{Batch, BatchHeader, BatchRow};
 use paw_cluster::nats::{NatsSettings, NatsStream, SendOutcome};
-use paw_cluster::replicator::ReplicationError;
+use paw_cluster::replicator::{ReplicationError, ReplicationProblem};
 use paw_cluster::roster::Roster;
 use paw_core::AgentId;
 use paw_host::clock;
@@ -231,7 +231,7 @@ fn a_second_hub_of_one_session_is_refused_as_long_as_the_first_one_runs() {
     second.publish(99..=99);
     wait_until("the second hub is refused", || {
         let problem = second.status.borrow().problem.clone();
-        problem.filter(|problem| problem.starts_with("another machine is the hub"))
+        problem.filter(|problem| *problem == ReplicationProblem::OtherHub)
     });
     for node in &nodes {
         node.publish(4..=5);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use paw_cluster::credentials;
 use paw_cluster::link::{self, HubNews};
 use paw_cluster::nats::{NatsSettings, NatsStream};
-use paw_cluster::replicator::{ReplicationStatus, Replicator};
+use paw_cluster::replicator::{ReplicationProblem, ReplicationStatus, Replicator};
 use paw_cluster::roster::Roster;
 use paw_cluster::server::OwnServer;
 use paw_cluster::tunnel::{Tunnel, TunnelEndpoint, TunnelSettings, TunnelState};
@@ -65,7 +65,7 @@ impl Cluster {
             hub.as_ref().ok_or_else(damaged)?.status.clone()
         };
         let is_announced = |status: &ReplicationStatus| status.announced >= cluster.version;
-        let is_copy = |status: &ReplicationStatus| status.problem.as_deref().is_some_and(link::is_other_hub);
+        let is_copy = |status: &ReplicationStatus| status.problem == Some(ReplicationProblem::OtherHub);
         let decided = status.wait_for(|status| is_announced(status) || is_copy(status));
         // What could not be stored in time, or never will be.
         let _ = timeout(ANNOUNCE_LIMIT, decided).await;
@@ -74,7 +74,7 @@ impl Cluster {
             return Ok(json!({"announced": cluster.version}));
         }
         let is_copy = is_copy(&status);
-        let problem = status.problem.unwrap_or_else(|| "no answer".to_owned());
+        let problem = status.problem.map_or_else(|| "no answer".to_owned(), |problem| problem.to_string());
         if is_copy {
             return Err(PawError::new(ErrorCode::FailedPrecondition, problem).hint(link::COPY_HINT));
         }
