@@ -1,6 +1,6 @@
 //! Connects the watcher, the detector and the merge checker of one session.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
@@ -17,8 +17,15 @@ use crate::message::Message;
 use crate::watch::{self, AgentWork, SnapshotNote, WatchReport, WatchSettings, WatchTarget, Watcher};
 use crate::{SessionId, StoredMessage};
 
-/// How long a pair that conflicts is not judged again: its agents were warned, and a merge costs more the more files conflict.
-const BETWEEN_CHECKS: Duration = Duration::from_secs(1);
+/// Pairs that conflict are judged for at most this part of the time: a merge costs more the more files conflict, and their agents
+/// were warned before.
+const RECHECK_SHARE: u32 = 25;
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// How long pairs that conflict are not judged again after a check that took so long.
+fn recheck_pause(spent: Duration) -> Duration {
+    spent.saturating_mul(RECHECK_SHARE).min(LONGEST_PAUSE)
+}
 
 /// What a monitor reports to its owner.
 #[derive(Debug)]
@@ -77,7 +84,9 @@ impl ConflictMonitor {
             own_scratch: None,
             snapshots: BTreeMap::new(),
             pending: BTreeMap::new(),
-            conflicting: BTreeMap::new(),
+            conflicting: BTreeSet::new(),
+            judged: Stopwatch::start(),
+            rest: Duration::ZERO,
             on_event: Box::new(on_event),
         };
         let thread = thread::spawn(move || monitor.run(&inbox));
@@ -128,8 +137,10 @@ struct MonitorLoop {
     own_scratch: Option<Arc<ScratchRepo>>,
     /// Pending merge checks: the newest query of each pair.
     pending: BTreeMap<AgentPair, MergeQuery>,
-    /// When the pairs that conflict were last judged.
-    conflicting: BTreeMap<AgentPair, Stopwatch>,
+    /// Pairs that conflict, when one of them was last judged, and how long they rest since then.
+    conflicting: BTreeSet<AgentPair>,
+    judged: Stopwatch,
+    rest: Duration,
     on_event: Box<dyn FnMut(ConflictMonitorEvent) + Send>,
 }
 
@@ -176,9 +187,11 @@ impl MonitorLoop {
 
     /// When the next pending merge check is due.
     fn time_to_check(&self) -> Option<Duration> {
-        let wait =
-            |pair| self.conflicting.get(pair).map_or(Duration::ZERO, |at| at.remaining(BETWEEN_CHECKS));
-        self.pending.keys().map(wait).min()
+        self.pending.keys().map(|pair| self.time_to_rest(pair)).min()
+    }
+
+    fn time_to_rest(&self, pair: &AgentPair) -> Duration {
+        if self.conflicting.contains(pair) { self.judged.remaining(self.rest) } else { Duration::ZERO }
     }
 
     fn time_to_wait(&self) -> Option<Duration> {
@@ -245,7 +258,7 @@ impl MonitorLoop {
         self.snapshots.remove(agent);
         self.checker.forget(agent);
         self.pending.retain(|pair, _| !pair.contains(agent));
-        self.conflicting.retain(|pair, _| !pair.contains(agent));
+        self.conflicting.retain(|pair| !pair.contains(agent));
         let output = self.detector.on_gone(agent, clock::now());
         self.act(output);
     }
@@ -269,11 +282,8 @@ impl MonitorLoop {
 
     fn run_merge_checks(&mut self) {
         let pending = std::mem::take(&mut self.pending);
-        let is_early = |pair: &AgentPair| {
-            self.conflicting.get(pair).is_some_and(|at| !at.remaining(BETWEEN_CHECKS).is_zero())
-        };
         let (early, due): (BTreeMap<_, _>, BTreeMap<_, _>) =
-            pending.into_iter().partition(|(pair, _)| is_early(pair));
+            pending.into_iter().partition(|(pair, _)| !self.time_to_rest(pair).is_zero());
         let (mut urgent, later): (BTreeMap<AgentPair, MergeQuery>, BTreeMap<_, _>) =
             due.into_iter().partition(|(pair, _)| self.detector.shares_files(pair));
         self.pending = early;
@@ -299,11 +309,15 @@ impl MonitorLoop {
         let queries: Vec<MergeQuery> = urgent.into_iter().filter(in_scratch).collect();
         let detector = &self.detector;
         let needs_lines = |pair: &AgentPair, path: &str| !detector.is_reported(pair, path);
+        let started = Stopwatch::start();
         let results = self.checker.check_with_lines(&scratch, &queries, needs_lines);
+        if results.iter().any(|result| matches!(result, MergeCheckResult::Conflict(_))) {
+            (self.judged, self.rest) = (Stopwatch::start(), recheck_pause(started.elapsed()));
+        }
         for (query, result) in queries.into_iter().zip(results) {
             match result {
                 MergeCheckResult::Conflict(_) => {
-                    self.conflicting.insert(query.pair.clone(), Stopwatch::start());
+                    self.conflicting.insert(query.pair.clone());
                 }
                 MergeCheckResult::Clean | MergeCheckResult::Unknown => {
                     self.conflicting.remove(&query.pair);
@@ -337,5 +351,17 @@ impl WorkPlace {
             Self::Scratch(scratch) => Some(scratch),
             Self::Repository => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_that_conflict_rest_in_proportion_to_what_they_cost() {
+        assert_eq!(recheck_pause(Duration::from_millis(4)), Duration::from_millis(100));
+        assert_eq!(recheck_pause(Duration::from_mins(1)), LONGEST_PAUSE);
+        assert_eq!(recheck_pause(Duration::ZERO), Duration::ZERO);
     }
 }
