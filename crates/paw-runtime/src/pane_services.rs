@@ -13,7 +13,7 @@ use paw_supervisor::monitor::run::{Monitor, MonitorEvent, MonitorSettings};
 
 use crate::SessionSettings;
 use crate::attention::{AttentionEvent, AttentionSettings, AttentionThread};
-use crate::delivery::DeliveryThread;
+use crate::delivery::{DeliveryThread, DeliveryWake};
 
 /// The running parts. They stop when this is dropped.
 #[derive(Debug)]
@@ -43,7 +43,8 @@ impl PaneServices {
             supervisor_window: supervisor_window(settings),
         });
         let events = attention.as_ref().ok().and_then(AttentionThread::events);
-        let monitor = start_monitor(settings, receipts, receipt, bus.cloned(), events);
+        let wake = delivery.as_ref().ok().map(DeliveryThread::wake);
+        let monitor = start_monitor(settings, receipts, receipt, bus.cloned(), (events, wake));
         let warn = |what: &str, error: &std::io::Error| {
             tracing::warn!(target: "paw::session", "cannot start {what}: {error}");
         };
@@ -71,7 +72,7 @@ fn start_monitor(
     receipts: Receipts,
     receipt: &Receipt,
     bus: Option<Arc<Bus>>,
-    events: Option<Sender<AttentionEvent>>,
+    (events, wake): (Option<Sender<AttentionEvent>>, Option<Sender<DeliveryWake>>),
 ) -> std::io::Result<Monitor> {
     let monitored = MonitorSettings {
         repo: settings.repo.clone(),
@@ -102,6 +103,10 @@ fn start_monitor(
     Monitor::start(monitored, move |event| {
         let event = match event {
             MonitorEvent::Publish(message) => return publish(*message),
+            MonitorEvent::ScreenChanged => {
+                let _ = wake.as_ref().map(|wake| wake.send(DeliveryWake::ScreenChanged));
+                return;
+            }
             MonitorEvent::Observed { agent, seen } => AttentionEvent::Observed { agent, seen },
             MonitorEvent::Stalled { agent, reason } => AttentionEvent::Stalled { agent, reason },
         };

@@ -25,6 +25,8 @@ use crate::recover::RunningSessions;
 
 /// How often to look for a session, or for a pane, that is gone.
 const GONE: Duration = Duration::from_secs(5);
+/// How soon to look again at a pane that has kept its prompt waiting for long, when a screen has changed.
+const CHANGED: Duration = Duration::from_secs(10);
 
 /// What a delivery needs to know.
 #[derive(Debug, Clone)]
@@ -55,10 +57,22 @@ struct ActiveDelivery {
     entered_at: Option<Timestamp>,
     /// The reason that the receipt names.
     problem: Option<String>,
-    /// When to look at its pane again.
+    next: NextLook,
+}
+
+/// When to look at a pane again.
+#[derive(Debug, Clone, Copy, Default)]
+struct NextLook {
     due: Duration,
-    /// From when on it is looked at together with another one that is due, because each look costs processes.
+    /// From when on it is looked at together with another one that is due, because each look costs processes, and when
+    /// a screen has changed.
     early: Duration,
+}
+
+impl NextLook {
+    fn after(interval: Duration, now: Duration) -> Self {
+        Self { due: now + interval, early: now + (interval / 2).min(CHANGED) }
+    }
 }
 
 impl Deliveries {
@@ -75,10 +89,12 @@ impl Deliveries {
             return Ok(None);
         }
         let now = self.watch.elapsed();
+        if self.active.values().all(|one| one.next.due > now) {
+            return Ok(self.time_to_step());
+        }
         let tmux = Tmux::on_socket(receipt.tmux_socket.clone());
         let Some(panes) = find_panes(&tmux, &receipt)? else { return Ok(Some(GONE)) };
-        let is_due = self.active.values().any(|one| one.due <= now);
-        let due = self.active.iter().filter(|(_, one)| is_due && one.early <= now);
+        let due = self.active.iter().filter(|(_, one)| one.next.early <= now);
         let due: Vec<_> = due.map(|(mark, _)| (mark.clone(), panes.get(mark).map(String::as_str))).collect();
         let ids: Vec<&str> = due.iter().filter_map(|(_, pane)| *pane).collect();
         // A pane was closed just now; the next step leaves it out.
@@ -93,7 +109,7 @@ impl Deliveries {
                 changes.extend(one.change(step, now).map(|change| (one.prompt.clone(), change)));
                 acting.push((mark, pane, look, step));
             } else {
-                (one.due, one.early) = (now + GONE, now + GONE / 2);
+                one.next = NextLook::after(GONE, now);
                 let change = one.report(Some("its pane is gone".to_owned()));
                 changes.extend(change.map(|change| (one.prompt.clone(), change)));
             }
@@ -105,8 +121,21 @@ impl Deliveries {
                 tracing::warn!(target: "paw::session", "cannot type the prompt of {mark}: {error}");
             }
         }
+        Ok(self.time_to_step())
+    }
+
+    /// Takes note that the screen of an agent has changed: every pane is due as soon as it may be. Returns when to call
+    /// [`Deliveries::step`].
+    pub fn note_change(&mut self) -> Option<Duration> {
+        for one in self.active.values_mut() {
+            one.next.due = one.next.due.min(one.next.early);
+        }
+        self.time_to_step()
+    }
+
+    fn time_to_step(&self) -> Option<Duration> {
         let now = self.watch.elapsed();
-        Ok(self.active.values().map(|one| one.due.saturating_sub(now)).min())
+        self.active.values().map(|one| one.next.due.saturating_sub(now)).min()
     }
 
     /// Keeps one delivery for each pending prompt.
@@ -134,8 +163,7 @@ impl Deliveries {
             entered_at: prompt.progress.map(|progress| progress.at),
             problem: prompt.problem.clone(),
             prompt: prompt.clone(),
-            due: Duration::ZERO,
-            early: Duration::ZERO,
+            next: NextLook::default(),
         })
     }
 
@@ -165,8 +193,7 @@ impl ActiveDelivery {
             self.machine.confirm();
         }
         let step = self.machine.step(look, now);
-        let interval = self.machine.poll_interval(now);
-        (self.due, self.early) = (now + interval, now + interval / 2);
+        self.next = NextLook::after(self.machine.poll_interval(now), now);
         step
     }
 
@@ -206,4 +233,17 @@ fn find_panes(tmux: &Tmux, receipt: &Receipt) -> Result<Option<BTreeMap<String, 
     let Some(target) = running.find(receipt).map(TmuxSession::target) else { return Ok(None) };
     let panes = tmux.target_panes_with(&target, MARK)?;
     Ok(Some(panes.into_iter().map(|(id, mark)| (mark, id)).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pane_is_looked_at_early_but_not_at_once_when_a_screen_has_changed() {
+        let (now, short, long) = (Duration::from_hours(1), Duration::from_secs(1), Duration::from_mins(1));
+        assert_eq!(NextLook::after(short, now).early, now + short / 2);
+        assert_eq!(NextLook::after(long, now).early, now + CHANGED);
+        assert_eq!(NextLook::after(long, now).due, now + long);
+    }
 }

@@ -29,8 +29,8 @@ const SHELL: Duration = Duration::from_secs(20);
 const EXITED: Duration = Duration::from_secs(3);
 pub(super) const MIN_POLL: Duration = Duration::from_millis(150);
 const MAX_POLL: Duration = Duration::from_secs(1);
-/// The same after [`LONG`]: a dialog may stay open for hours.
-const LONG_POLL: Duration = Duration::from_secs(10);
+/// The same after [`LONG`]: a dialog may stay open for hours. A caller that knows when a screen changes looks sooner.
+const LONG_POLL: Duration = Duration::from_mins(1);
 const LONG: Duration = Duration::from_mins(2);
 
 /// What to do now.

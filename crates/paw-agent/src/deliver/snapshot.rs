@@ -21,7 +21,7 @@ pub fn is_shell(program: &str) -> bool {
 }
 
 /// The state of a pane at one moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PaneSnapshot {
     /// The program in the foreground.
     pub program: String,

@@ -11,7 +11,7 @@ const NARROWEST: usize = 70;
 const SIDEBAR_GAP: usize = 2;
 
 /// A foreground or background colour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum Colour {
     #[default]
     Usual,
@@ -20,7 +20,7 @@ pub enum Colour {
 }
 
 /// The style of a character.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub struct CellStyle {
     pub fore: Colour,
     pub back: Colour,
@@ -30,7 +30,7 @@ pub struct CellStyle {
 }
 
 /// One row, without trailing whitespace.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
 pub struct ScreenRow {
     text: String,
     /// One for each character of the text.
@@ -75,7 +75,7 @@ impl ScreenRow {
 }
 
 /// The content of a pane.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Hash)]
 pub struct Screen {
     rows: Vec<ScreenRow>,
     styled: bool,

@@ -1,7 +1,7 @@
 //! The monitor's loop, on its own thread in the session's process.
 //!
-//! Hooks wake it at once. Panes are captured when something was drawn in them; the poll interval grows while nothing
-//! happens.
+//! Hooks wake it at once. Panes are captured when something was drawn in their windows; the poll interval grows while nothing
+//! changes.
 
 mod activity_note;
 mod answer;
@@ -45,6 +45,8 @@ pub enum MonitorEvent {
     Observed { agent: AgentId, seen: Observation },
     /// An agent makes no progress.
     Stalled { agent: AgentId, reason: String },
+    /// The screen of an agent has changed.
+    ScreenChanged,
 }
 
 impl From<Message> for MonitorEvent {

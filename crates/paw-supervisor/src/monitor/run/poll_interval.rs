@@ -26,26 +26,13 @@ impl PollInterval {
         usual.min(self.longest)
     }
 
-    /// Why to capture the panes now, if at all. All times are seconds of the wall clock.
-    pub(super) fn capture_reason(self, drawn: i64, polled_at: i64, now: i64) -> Option<CaptureReason> {
+    /// Whether to capture the panes now: when something was drawn since the last time, and after a while in any case. All
+    /// times are seconds of the wall clock.
+    pub(super) fn is_capture_due(self, drawn: i64, polled_at: i64, now: i64) -> bool {
         let longest = i64::try_from(self.longest.as_secs()).unwrap_or(i64::MAX);
-        if drawn >= polled_at {
-            Some(CaptureReason::Drawn)
-        } else {
-            // A clock that was set back must not stop the polling.
-            let is_old = now.saturating_sub(polled_at) >= longest || now < polled_at;
-            is_old.then_some(CaptureReason::LongAgo)
-        }
+        // A clock that was set back must not stop the polling.
+        drawn >= polled_at || now.saturating_sub(polled_at) >= longest || now < polled_at
     }
-}
-
-/// Why panes are captured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CaptureReason {
-    /// Something was drawn since the last capture.
-    Drawn,
-    /// The last capture was long ago. The session is still quiet.
-    LongAgo,
 }
 
 #[cfg(test)]
@@ -55,11 +42,10 @@ mod tests {
     #[test]
     fn a_quiet_pane_is_captured_after_the_configured_time() {
         let (usual, eager) = (PollInterval::new(30), PollInterval::new(5));
-        let (drawn, long_ago) = (Some(CaptureReason::Drawn), Some(CaptureReason::LongAgo));
-        assert_eq!(usual.capture_reason(100, 100, 100), drawn);
-        assert_eq!([129, 130].map(|now| usual.capture_reason(99, 100, now)), [None, long_ago]);
-        assert_eq!([104, 105].map(|now| eager.capture_reason(99, 100, now)), [None, long_ago]);
-        assert_eq!(usual.capture_reason(99, 100, 50), long_ago, "the clock was set back");
+        assert!(usual.is_capture_due(100, 100, 100));
+        assert_eq!([129, 130].map(|now| usual.is_capture_due(99, 100, now)), [false, true]);
+        assert_eq!([104, 105].map(|now| eager.is_capture_due(99, 100, now)), [false, true]);
+        assert!(usual.is_capture_due(99, 100, 50), "the clock was set back");
     }
 
     #[test]

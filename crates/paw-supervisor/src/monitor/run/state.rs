@@ -1,6 +1,7 @@
 //! The monitor's state: one [`MonitoredAgent`] for each agent of the session.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ use paw_host::tmux::Tmux;
 
 use super::answer::answer;
 use super::monitored_agent::MonitoredAgent;
-use super::poll_interval::{CaptureReason, PollInterval};
+use super::poll_interval::PollInterval;
 use super::{MonitorEvent, MonitorSettings};
 use crate::monitor::agent_tracker::AgentTracker;
 use crate::monitor::panes::PaneList;
@@ -38,6 +39,7 @@ pub(super) struct MonitorState {
     supervised: bool,
     /// When the panes were last captured, in seconds of the wall clock.
     polled_at: i64,
+    shown: ShownScreens,
 }
 
 impl std::fmt::Debug for MonitorState {
@@ -61,6 +63,7 @@ impl MonitorState {
             agents: BTreeMap::new(),
             supervised: false,
             polled_at: 0,
+            shown: ShownScreens::default(),
         }
     }
 
@@ -122,19 +125,21 @@ impl MonitorState {
             self.remember_exits(&receipt, &panes_now);
             wide_pane::restore_abandoned(&tmux, &panes_now.session, &self.settings.repo.common_dir);
         }
-        let reason = self.poll_interval.capture_reason(panes_now.activity, self.polled_at, now.as_second());
-        let capture = reason.is_some() || self.agents.values().any(|agent| agent.pane.is_none());
+        let is_due = self.poll_interval.is_capture_due(panes_now.activity, self.polled_at, now.as_second());
+        let capture = is_due || self.agents.values().any(|agent| agent.pane.is_none());
         if capture {
             self.polled_at = now.as_second();
         }
-        if capture || self.agents.values().any(|agent| agent.tracker.is_unsure()) {
-            self.update_trackers(&tmux, &panes_now, now);
-        }
+        let is_unsure = || self.agents.values().any(|agent| agent.tracker.is_unsure());
+        let has_changed = (capture || is_unsure()) && self.update_trackers(&tmux, &panes_now, now);
         for id in self.agents.keys().cloned().collect::<Vec<_>>() {
             self.act(&tmux, &receipt, &id, now);
         }
-        // A capture of a quiet session does not make it busy: the polls would never become rarer.
-        has_notes || reason == Some(CaptureReason::Drawn)
+        if has_changed {
+            (self.report)(MonitorEvent::ScreenChanged);
+        }
+        // Other panes of the window, such as the dashboard, do not make a quiet session busy: the polls would never become rarer.
+        has_notes || has_changed
     }
 
     /// Keeps one entry for each agent of the session and for its supervisor.
@@ -181,11 +186,12 @@ impl MonitorState {
         }
     }
 
-    fn update_trackers(&mut self, tmux: &Tmux, panes_now: &PaneList, now: Timestamp) {
+    /// Captures the agents' panes. Returns whether one of them has changed.
+    fn update_trackers(&mut self, tmux: &Tmux, panes_now: &PaneList, now: Timestamp) -> bool {
         let ours = |(id, agent): (&AgentId, &MonitoredAgent)| panes_now.find(id, &agent.worktree);
         let panes: Vec<&str> = self.agents.iter().filter_map(ours).collect();
         // A pane was closed just now; the next poll leaves it out.
-        let Ok(looks) = PaneSnapshot::capture_all(tmux, &panes) else { return };
+        let Ok(looks) = PaneSnapshot::capture_all(tmux, &panes) else { return false };
         for (id, agent) in &mut self.agents {
             agent.pane = panes_now.find(id, &agent.worktree).map(str::to_owned);
             if panes_now.has_seen(id) {
@@ -198,6 +204,7 @@ impl MonitorState {
             }
         }
         self.read_cut_prompts(tmux, &looks, now);
+        self.shown.update(&looks)
     }
 
     /// Reads prompts that do not fit into their panes. A hook that answers knows the command anyway.
@@ -276,7 +283,45 @@ impl MonitorState {
     }
 }
 
+/// The hash of what the agents' panes showed.
+#[derive(Debug, Default)]
+struct ShownScreens(u64);
+
+impl ShownScreens {
+    /// Returns whether a pane shows something else than before.
+    fn update(&mut self, looks: &BTreeMap<String, PaneSnapshot>) -> bool {
+        let mut hasher = DefaultHasher::new();
+        looks.hash(&mut hasher);
+        let before = std::mem::replace(&mut self.0, hasher.finish());
+        before != self.0
+    }
+}
+
 /// Stands in for the capture of a closed pane.
 fn closed() -> PaneSnapshot {
     PaneSnapshot { program: String::new(), dead: true, cursor_visible: false, screen: Screen::parse("") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn screens_have_changed_if_one_of_them_shows_something_else() {
+        let mut shown = ShownScreens::default();
+        let look = |text: &str, program: &str| PaneSnapshot {
+            program: program.to_owned(),
+            dead: false,
+            cursor_visible: true,
+            screen: Screen::parse(text),
+        };
+        let panes = |first: PaneSnapshot| {
+            BTreeMap::from([("%1".to_owned(), first), ("%2".to_owned(), look("b", "claude"))])
+        };
+        assert!(shown.update(&panes(look("a", "claude"))));
+        assert!(!shown.update(&panes(look("a", "claude"))));
+        assert!(shown.update(&panes(look("a", "sh"))));
+        assert!(shown.update(&panes(look("\u{1b}[31ma", "sh"))), "the colour");
+        assert!(shown.update(&BTreeMap::from([("%2".to_owned(), look("b", "claude"))])), "closed");
+    }
 }
