@@ -1,38 +1,36 @@
 //! Agents on other machines, for commands.
 
+mod removal;
+
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
 use jiff::Timestamp;
-use paw_broker::log::StreamId;
 use paw_cluster::credentials;
 use paw_cluster::host::HostError;
-use paw_cluster::hub::{self, Hub, HubError, KnownRead, RemoteAgentRequest};
+use paw_cluster::hub::{self, Hub, KnownRead, RemoteAgentRequest};
 use paw_cluster::link;
-use paw_cluster::nats::{self, NatsSettings};
 use paw_cluster::remote::RemoteHost;
 use paw_cluster::request::{ClusterAction, ClusterRequest};
 use paw_cluster::server;
 use paw_cluster::snapshot;
 use paw_core::paths::PawDir;
-use paw_core::receipt::{ClusterReceipt, HubSupervision, RemoteAgentReceipt, SpecReceipt};
+use paw_core::receipt::{HubSupervision, RemoteAgentReceipt, SpecReceipt};
 use paw_core::{BranchName, HostName, PawError, Receipt};
 use paw_host::files;
 use paw_host::process::{Exit, own_program};
-use paw_host::ssh::{SSH_FAILED, SshError, SshTarget};
+use paw_host::ssh::{SSH_FAILED, SshTarget};
 use paw_session::lifecycle::Session;
 use paw_session::plan::AgentRequest;
 use paw_session::specs::{self, SpecEntry};
 use paw_supervisor::approval::load_hub_supervision;
 use paw_view::HostReach;
 use paw_worktree::diff::WorkDiff;
-use paw_worktree::rescue;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::context::Context;
-use crate::rescue::print_rescue;
 
 /// The last known work of an agent whose machine cannot be reached.
 pub(crate) struct LastWork {
@@ -319,45 +317,6 @@ impl Context {
         Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
     }
 
-    /// Removes an agent on another machine. The branch is fetched first and kept.
-    pub(crate) fn remove_remote(
-        &self,
-        session: &Session,
-        agent: &RemoteAgentReceipt,
-        (keep_worktree, force): (bool, bool),
-    ) -> Result<(), PawError> {
-        let hub = Hub { session, dirs: &self.dirs };
-        let is_last =
-            session.receipt.remote_agents().iter().filter(|other| other.host == agent.host).count() == 1;
-        if is_last && keep_worktree {
-            let problem =
-                format!("{} is the last agent on {}; its worktree cannot be kept", agent.branch, agent.host);
-            return Err(PawError::SessionError(problem).hint("omit --keep-worktree; the branch is kept"));
-        }
-        let removed = if is_last {
-            hub.purge_host(&agent.host, force)
-        } else {
-            let flags = [(keep_worktree, "--keep-worktree"), (force, "--force")];
-            let flags: Vec<_> = flags.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag).collect();
-            hub.remove(agent, &flags)
-        };
-        removed.map_err(|error| match &error {
-            HubError::Ssh(SshError::Unreachable { .. } | SshError::TimedOut { .. }) => {
-                let id = &agent.agent_id;
-                PawError::from(error).hint(format!(
-                    "remove it when {} returns, or continue it from its last snapshot with 'git paw move {id} --to local'",
-                    agent.host
-                ))
-            }
-            _ => error.into(),
-        })?;
-        self.fetch_rescues(session, &agent.host);
-        self.announce_receipt();
-        let kept = if keep_worktree { " and the worktree" } else { "" };
-        self.output
-            .say(&format!("removed the agent of {} on {}; kept the branch{kept}", agent.branch, agent.host))
-    }
-
     /// What was removed on another machine can be restored on this one.
     pub(crate) fn fetch_rescues(&self, session: &Session, host: &HostName) {
         let host = hub::require_host(&session.repo, session.receipt.cluster.as_ref(), host);
@@ -375,69 +334,6 @@ impl Context {
     pub(crate) fn announce_receipt(&self) {
         if let Err(error) = self.apply_receipt() {
             self.output.warn(&error.to_string());
-        }
-    }
-
-    /// Removes the sessions of the other machines. With `force`, a machine that cannot be reached is left as it is. Returns
-    /// whether this is the hub: a copy of it has nothing on other machines.
-    pub(crate) fn purge_remote(&self, session: &Session, force: bool) -> Result<bool, PawError> {
-        let hub = Hub { session, dirs: &self.dirs };
-        let mut is_hub = session.receipt.cluster.as_ref().is_some_and(ClusterReceipt::is_hub);
-        for host in self.remote_hosts(&session.receipt)? {
-            match hub.purge_host(&host.name, force) {
-                Ok(()) => {
-                    self.fetch_rescues(session, &host.name);
-                    self.output.note(&format!("removed the session's worktrees on {}", host.name));
-                }
-                Err(error) if force => {
-                    self.output.warn(&format!("left as it is on {}: {error}", host.name));
-                    is_hub &= !link::is_other_hub(&error.to_string());
-                    self.keep_last_snapshots(session, &host.name);
-                }
-                Err(error) => {
-                    return Err(PawError::from(error)
-                        .hint("nothing was removed on this machine; --force leaves what cannot be reached"));
-                }
-            }
-        }
-        if session.receipt.cluster.as_ref().is_some_and(ClusterReceipt::is_hub) {
-            snapshot::delete_all(&session.repo)?;
-        }
-        Ok(is_hub)
-    }
-
-    /// Saves the last work of agents on a machine that cannot be reached, for `git paw undo`.
-    fn keep_last_snapshots(&self, session: &Session, host: &HostName) {
-        let known = snapshot::load(&session.repo, host);
-        for agent in session.receipt.remote_agents().iter().filter(|agent| agent.host == *host) {
-            if let Some(last) = known.get(&agent.agent_id) {
-                let reason = format!("{host} could not be reached when the session was purged");
-                match rescue::store_commit(&session.repo, &agent.branch, &last.commit, &reason) {
-                    Ok(rescue) => print_rescue(&rescue, self),
-                    Err(error) => {
-                        self.output.warn(&format!("the last snapshot of {} is lost: {error}", agent.branch));
-                    }
-                }
-            }
-        }
-    }
-
-    /// Deletes the stream of a purged session on the user's own servers. A server of the session is deleted with it.
-    pub(crate) fn purge_stream(&self, receipt: &Receipt) {
-        let Some(cluster) = receipt.cluster.as_ref().filter(|cluster| cluster.is_hub()) else { return };
-        let deleted = self.load_config().and_then(|layers| {
-            let config = layers.of_user_alone().resolve()?.cluster;
-            let Some(stream) = StreamId::parse(&cluster.stream) else { return Ok(()) };
-            if config.servers.is_empty() {
-                return Ok(());
-            }
-            let (servers, login) = credentials::load_access(&config)?;
-            let (host, is_hub, replicas) = (cluster.host.clone(), true, 1);
-            Ok(nats::delete_stream(NatsSettings { servers, login, stream, host, is_hub, replicas })?)
-        });
-        if let Err(error) = deleted {
-            let name = format!("PAW_{}", cluster.stream);
-            self.output.warn(&format!("the stream {name} is still on your NATS servers: {error}"));
         }
     }
 

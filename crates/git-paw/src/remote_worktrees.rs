@@ -7,7 +7,6 @@ use paw_cluster::hub::{self, HubError};
 use paw_cluster::remote::RemoteHost;
 use paw_core::receipt::RemoteAgentReceipt;
 use paw_core::{BranchName, Diagnostic as _, HostName};
-use paw_host::git::Repo;
 use paw_session::lifecycle::Session;
 use paw_supervisor::merge::RemoteWorktrees;
 use paw_supervisor::merge::advance::AdvanceResult;
@@ -88,7 +87,7 @@ impl RemoteWorktrees for HostWorktrees<'_> {
 
     fn move_branch(&self, branch: &BranchName, (from, to): (&str, &str)) -> Result<AdvanceResult, String> {
         self.on_host(branch, |host| {
-            push(&self.session.repo, host, format!("+{to}:{}", rebased_ref(branch)))?;
+            host.push(&self.session.repo.git(), [format!("+{to}:{}", rebased_ref(branch))])?;
             let answer: RebasedBranch =
                 host.ask(&["__host", "rebase", branch.as_str(), "--from", from, "--to", to], &())?;
             Ok(match answer.rebased {
@@ -108,7 +107,8 @@ impl RemoteWorktrees for HostWorktrees<'_> {
                 continue;
             }
             let refs = format!("{0}:{0}", base.full_ref());
-            let done = self.host(name).and_then(|host| push(&self.session.repo, &host, refs));
+            let git = self.session.repo.git();
+            let done = self.host(name).and_then(|host| Ok(host.push(&git, [refs])?));
             if let Err(error) = &done {
                 let why = error.report().message;
                 notes.push(format!("{name} does not have the merged commits yet: {why}"));
@@ -117,9 +117,4 @@ impl RemoteWorktrees for HostWorktrees<'_> {
         }
         notes
     }
-}
-
-fn push(repo: &Repo, host: &RemoteHost, refs: String) -> Result<(), HubError> {
-    let path = host.path.clone().unwrap_or_default();
-    Ok(repo.git().push_to((&host.target, &path), [refs])?)
 }

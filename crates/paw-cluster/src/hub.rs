@@ -273,7 +273,7 @@ impl Hub<'_> {
         if request.is_moved {
             refs.push(format!("+{0}:{0}", moved::moved_ref(&request.branch)));
         }
-        git.push_to((&host.target, &prepared.path), refs)?;
+        host.push(&git, refs)?;
         let read = match &request.read {
             KnownRead::Nowhere => None,
             KnownRead::Here => Some(relocate::load_read(self.session, agent_id)?),

@@ -9,7 +9,6 @@ use paw_core::receipt::{ClusterReceipt, RemoteAgentReceipt};
 use paw_core::{AgentId, BranchName, HostName, PawError, SessionName};
 use paw_host::files;
 use paw_host::git::{KeptWork, Repo};
-use paw_host::ssh::SshError;
 use paw_session::Receipts;
 use paw_session::lifecycle::Session;
 use paw_worktree::diff::WorkDiff;
@@ -100,7 +99,7 @@ pub fn bring(repo: &Repo, host: &RemoteHost, agent: &RemoteAgentReceipt) -> Resu
             repo.git().fetch_from((&host.target, &path), refs)?;
             Ok(MovedWork::Live(taken))
         }
-        Err(RemoteError::Ssh(error @ (SshError::Unreachable { .. } | SshError::TimedOut { .. }))) => {
+        Err(RemoteError::Ssh(error)) if error.is_unreachable() => {
             let snapshot = snapshot::load(repo, &host.name).remove(&agent.agent_id);
             if let Some(snapshot) = &snapshot {
                 use_snapshot(repo, branch, &snapshot.commit)?;
@@ -154,6 +153,12 @@ impl Hub<'_> {
                 host.left.remove(&agent.agent_id);
             }
         })
+    }
+
+    /// An agent is removed although its machine cannot be reached; the hub cleans that up when it returns.
+    pub fn forget_lost(&self, agent: &RemoteAgentReceipt) -> Result<(), HubError> {
+        self.forget(&agent.branch)?;
+        self.clean_later(&agent.host, &agent.agent_id)
     }
 
     /// The machine that an agent has left cannot be reached; the hub cleans it up when it returns.

@@ -1,10 +1,11 @@
 //! `git-paw` on another machine, over ssh.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use paw_core::{BranchName, Diagnostic, ErrorCode, ErrorReport, HostName, text};
+use paw_host::git::{Git, GitError};
 use paw_host::process::{Command, Exit, shell_quote};
 use paw_host::ssh::{SshError, SshTarget};
 use serde::de::DeserializeOwned;
@@ -101,6 +102,16 @@ impl RemoteHost {
             let answer = text::output_line(&text::line(output.trim()));
             RemoteError::Answer { host: self.name.clone(), answer }
         })
+    }
+
+    /// Stores refs of a repository in the clone there. git-paw receives them, so that a copy of the hub cannot.
+    pub fn push<S: Into<OsString>>(
+        &self,
+        git: &Git,
+        refs: impl IntoIterator<Item = S>,
+    ) -> Result<(), GitError> {
+        let path = self.path.as_deref().unwrap_or(Path::new(""));
+        git.push_to((&self.target, path), &self.script(&["__host", "receive"]), refs)
     }
 
     /// git-paw there, with a terminal of its own or without.

@@ -30,7 +30,7 @@ use crate::sandbox::Sandbox;
 
 pub use cleanup::{end_children, end_marked, end_time_limited};
 pub use contain::{run_contained, set_containing_program};
-pub use exec::{exec_script, exec_shell_line};
+pub use exec::{exec_program, exec_script, exec_shell_line};
 pub use find::{find_program, is_executable, own_program};
 pub use foreground::find_foreground_script;
 pub use in_directory::{ProcessInfo, processes_in, terminate};

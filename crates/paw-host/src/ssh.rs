@@ -66,6 +66,13 @@ pub enum SshError {
     Process(#[from] ProcessError),
 }
 
+impl SshError {
+    /// Whether the machine may answer later.
+    pub fn is_unreachable(&self) -> bool {
+        matches!(self, Self::Unreachable { .. } | Self::TimedOut { .. })
+    }
+}
+
 impl Diagnostic for SshError {
     fn report(&self) -> ErrorReport {
         let report = |code| ErrorReport::new(code, self);

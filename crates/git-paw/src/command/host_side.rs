@@ -1,5 +1,6 @@
 //! What the hub of a session runs on a host, over ssh.
 
+use std::ffi::OsStr;
 use std::io::{self, Read as _};
 
 use clap::{Args, Subcommand};
@@ -11,6 +12,7 @@ use paw_cluster::request::{ClusterAction, ClusterRequest};
 use paw_cluster::snapshot;
 use paw_core::paths::PawDir;
 use paw_core::{AgentId, BranchName, PawError};
+use paw_host::process::exec_program;
 use paw_host::{clock, files};
 use paw_session::lifecycle::purge::PurgeProgress;
 use paw_supervisor::merge::{MergeLock, advance};
@@ -50,6 +52,8 @@ enum HostSideAction {
     Expect(HostExpectArgs),
     /// Move a branch and its worktree to its rebased commit
     Rebase(HostRebaseArgs),
+    /// Receive commits of the hub, in the place of 'git receive-pack'
+    Receive,
     /// Remove the session of the clone
     Purge(HostPurgeArgs),
 }
@@ -136,6 +140,11 @@ pub(crate) fn run(args: &HostSideArgs, context: &Context) -> Result<(), PawError
             Ok(relocate::expect(&context.require_repo()?, &AgentId::new(&args.agent)?, &arriving)?)
         }
         HostSideAction::Rebase(args) => rebase(args, context),
+        HostSideAction::Receive => {
+            let root = context.require_repo()?.root;
+            let failed = exec_program(OsStr::new("git"), [OsStr::new("receive-pack"), root.as_os_str()]);
+            Err(PawError::SessionError(format!("cannot run git receive-pack: {failed}")))
+        }
         HostSideAction::Purge(args) => purge(args.force, context),
     }
 }

@@ -7,6 +7,7 @@ mod old_server;
 mod page;
 mod page_terminal;
 mod rebase;
+mod removal;
 mod snapshots;
 mod specs;
 mod supervision;
@@ -140,6 +141,15 @@ impl TwoMachines {
         let status = document(&self.run(&["status", "--json"]));
         let agents = status["worktrees"].as_array().unwrap();
         agents.iter().find(|agent| agent["branch"] == branch).cloned().unwrap_or_default()
+    }
+
+    /// Restores the work that was removed last, beside the repository.
+    fn restore(&self, branch: &str) -> PathBuf {
+        let kept = document(&self.run(&["undo", "--json"]));
+        let rescue = kept["rescues"].as_array().unwrap().iter().find(|rescue| rescue["branch"] == branch);
+        let id = rescue.and_then(|rescue| rescue["id"].as_str()).unwrap_or_else(|| panic!("{kept}"));
+        self.run(&["undo", "restore", id]);
+        self.repo.root.with_file_name(format!("app-{id}"))
     }
 
     fn wait_until_reachable(&self, is_reachable: bool) {

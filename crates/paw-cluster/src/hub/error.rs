@@ -69,6 +69,16 @@ pub enum HubError {
     Announce(PawError),
 }
 
+impl HubError {
+    /// Whether the machine cannot be reached now.
+    pub fn is_unreachable(&self) -> bool {
+        match self {
+            Self::Ssh(error) | Self::Remote(RemoteError::Ssh(error)) => error.is_unreachable(),
+            _ => false,
+        }
+    }
+}
+
 fn list(paths: &[PathBuf]) -> String {
     paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
 }

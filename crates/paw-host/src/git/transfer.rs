@@ -12,13 +12,17 @@ use crate::ssh::{self, SshTarget};
 const LIMIT: Duration = Duration::from_mins(30);
 
 impl Git {
-    /// Stores refs of this repository in another one, as `source:destination`, `+` in front to overwrite.
+    /// Stores refs of this repository in another one, as `source:destination`, `+` in front to overwrite. `receiver` is the
+    /// shell command that takes the place of `git receive-pack` there; git appends the path.
     pub fn push_to<S: Into<OsString>>(
         &self,
         (target, path): (&SshTarget, &Path),
+        receiver: &str,
         refs: impl IntoIterator<Item = S>,
     ) -> Result<(), GitError> {
-        let push = self.over_ssh(None, ["push", "--quiet", "--no-verify", "--no-recurse-submodules", "--"]);
+        let receiver = format!("--receive-pack={receiver}");
+        let options = ["--quiet", "--no-verify", "--no-recurse-submodules", &receiver];
+        let push = self.over_ssh(None, ["push"].into_iter().chain(options).chain(["--"]));
         super::run(&push.arg(target.git_url(path)).args(refs)).map(drop)
     }
 

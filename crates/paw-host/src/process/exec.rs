@@ -13,6 +13,11 @@ pub fn exec_shell_line(line: &str) -> io::Error {
     std::process::Command::new("/bin/sh").args(["-c", line]).exec()
 }
 
+/// Replaces this process with a program. Returns only on failure.
+pub fn exec_program<A: AsRef<OsStr>>(program: &OsStr, arguments: impl IntoIterator<Item = A>) -> io::Error {
+    std::process::Command::new(program).args(arguments).exec()
+}
+
 /// Replaces this process with the interpreter of a script, with `name` as its `argv[0]`. tmux then shows that name
 /// instead of the shell's. A program that is not a script keeps its own name.
 pub fn exec_script(name: &str, program: &Path, arguments: &[OsString], search_path: &OsStr) -> io::Error {
@@ -26,6 +31,6 @@ pub fn exec_script(name: &str, program: &Path, arguments: &[OsString], search_pa
             .arg(program)
             .args(arguments)
             .exec(),
-        None => std::process::Command::new(program).args(arguments).exec(),
+        None => exec_program(program.as_os_str(), arguments),
     }
 }

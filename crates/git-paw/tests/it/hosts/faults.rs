@@ -287,12 +287,6 @@ fn a_prompt_on_another_machine_is_approved_and_denied_and_removed_work_is_restor
 
     fs::write(world.worktree().join("idea.txt"), "half a thought\n").unwrap();
     let removed = world.run(&["remove", "feat-b", "--force"]);
-    let kept = document(&world.run(&["undo", "--json"]));
-    let rescue = kept["rescues"].as_array().unwrap().iter().find(|rescue| rescue["branch"] == "feat/b");
-    let id = rescue.and_then(|rescue| rescue["id"].as_str()).unwrap_or_else(|| panic!("{kept} {removed}"));
-    let restored = document(&world.run(&["undo", "restore", id, "--json"]));
-    let beside = world.repo.root.with_file_name(format!("app-{id}"));
-    let idea =
-        fs::read_to_string(beside.join("idea.txt")).unwrap_or_else(|error| panic!("{error}: {restored}"));
-    assert_eq!(idea, "half a thought\n");
+    let idea = fs::read_to_string(world.restore("feat/b").join("idea.txt"));
+    assert_eq!(idea.unwrap_or_else(|error| panic!("{error}: {removed}")), "half a thought\n");
 }

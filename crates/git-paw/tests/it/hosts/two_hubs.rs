@@ -82,6 +82,7 @@ impl Drop for CopiedHub<'_> {
 fn check_copy(world: &TwoMachines, streams: impl Fn() -> usize) {
     world.start();
     world.wait_until_reachable(true);
+    git(&world.worktree(), ["commit", "--allow-empty", "--quiet", "--message", "done"]);
     fs::write(world.worktree().join("idea.txt"), "half a thought\n").unwrap();
     let Some(copy) = CopiedHub::new(world) else { return };
     let refusal = "the hub of this session is ";
@@ -106,6 +107,10 @@ fn check_copy(world: &TwoMachines, streams: impl Fn() -> usize) {
         assert!(ran.code != 0 && other, "{args:?}: {ran}");
         assert!(ran.stderr.contains("hint: this is a copy of that hub"), "{args:?}: {ran}");
     }
+    let (clone, main) = (world.clone(), git(&world.clone(), ["rev-parse", "main"]));
+    let merged = copy.paw(&["merge", "--only", "feat-b"]).to_string();
+    assert!(merged.contains("big does not have the merged commits") && merged.contains(refusal), "{merged}");
+    assert_eq!(git(&clone, ["rev-parse", "main"]), main, "{merged}");
     let told = copy.paw(&["tell", "feat-b", "from the copy", "--inbox"]);
     let before = streams();
     let purged = copy.paw(&["purge", "--force"]);
@@ -115,7 +120,6 @@ fn check_copy(world: &TwoMachines, streams: impl Fn() -> usize) {
     assert_eq!(streams(), before);
     assert_eq!(fs::read_to_string(world.worktree().join("idea.txt")).unwrap(), "half a thought\n");
     world.run(&["tell", "feat-b", "from the hub", "--inbox"]);
-    let clone = world.clone();
     wait_until("the message arrives", || audit(&clone).contains("from the hub").then_some(()));
     world.ask();
     wait_until("the answer arrives", || audit(&world.repo.root).contains("may I rename it?").then_some(()));
