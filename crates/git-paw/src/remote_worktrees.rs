@@ -87,7 +87,7 @@ impl RemoteWorktrees for HostWorktrees<'_> {
 
     fn move_branch(&self, branch: &BranchName, (from, to): (&str, &str)) -> Result<AdvanceResult, String> {
         self.on_host(branch, |host| {
-            host.push(&self.session.repo.git(), [format!("+{to}:{}", rebased_ref(branch))])?;
+            hub::push(&self.session.repo, host, [format!("+{to}:{}", rebased_ref(branch))])?;
             let answer: RebasedBranch =
                 host.ask(&["__host", "rebase", branch.as_str(), "--from", from, "--to", to], &())?;
             Ok(match answer.rebased {
@@ -107,8 +107,7 @@ impl RemoteWorktrees for HostWorktrees<'_> {
                 continue;
             }
             let refs = format!("{0}:{0}", base.full_ref());
-            let git = self.session.repo.git();
-            let done = self.host(name).and_then(|host| Ok(host.push(&git, [refs])?));
+            let done = self.host(name).and_then(|host| hub::push(&self.session.repo, &host, [refs]));
             if let Err(error) = &done {
                 let why = error.report().message;
                 notes.push(format!("{name} does not have the merged commits yet: {why}"));

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use branches::find_or_create;
-pub use branches::{fetch_branch, fetch_rescues};
+pub use branches::{fetch_branch, fetch_rescues, push};
 pub use error::HubError;
 use paw_broker::log::{ReadMark, StreamId};
 use paw_core::paths::PawDir;
@@ -273,7 +273,7 @@ impl Hub<'_> {
         if request.is_moved {
             refs.push(format!("+{0}:{0}", moved::moved_ref(&request.branch)));
         }
-        host.push(&git, refs)?;
+        push(&self.session.repo, host, refs)?;
         let read = match &request.read {
             KnownRead::Nowhere => None,
             KnownRead::Here => Some(relocate::load_read(self.session, agent_id)?),

@@ -1,11 +1,10 @@
 //! `git-paw` on another machine, over ssh.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use paw_core::{BranchName, Diagnostic, ErrorCode, ErrorReport, HostName, text};
-use paw_host::git::{Git, GitError};
 use paw_host::process::{Command, Exit, shell_quote};
 use paw_host::ssh::{SshError, SshTarget};
 use serde::de::DeserializeOwned;
@@ -104,14 +103,9 @@ impl RemoteHost {
         })
     }
 
-    /// Stores refs of a repository in the clone there. git-paw receives them, so that a copy of the hub cannot.
-    pub fn push<S: Into<OsString>>(
-        &self,
-        git: &Git,
-        refs: impl IntoIterator<Item = S>,
-    ) -> Result<(), GitError> {
-        let path = self.path.as_deref().unwrap_or(Path::new(""));
-        git.push_to((&self.target, path), &self.script(&["__host", "receive"]), refs)
+    /// The shell command there that receives what is pushed.
+    pub(crate) fn receiver(&self) -> String {
+        self.script(&["__host", "receive"])
     }
 
     /// git-paw there, with a terminal of its own or without.
@@ -128,9 +122,14 @@ impl RemoteHost {
     fn refused(&self, stdout: &[u8], stderr: &[u8], exit: Exit) -> RemoteError {
         let stderr = String::from_utf8_lossy(stderr);
         let last = || stderr.lines().rev().find(|line| !line.trim().is_empty()).map(str::to_owned);
-        let (message, hints) = find_document(stdout)
+        let printed = find_document(stdout)
             .or_else(|| ErrorReport::find_printed(&stderr))
             .unwrap_or_else(|| (last().unwrap_or_else(|| format!("git-paw {exit}")), Vec::new()));
+        self.refusal(printed)
+    }
+
+    /// The refusal with a message and hints that were printed there.
+    pub(crate) fn refusal(&self, (message, hints): (String, Vec<String>)) -> RemoteError {
         let hints = hints.iter().map(|hint| text::output_line(hint)).collect();
         RemoteError::Refused { host: self.name.clone(), message: text::output_line(&message), hints }
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use paw_core::BranchName;
+use paw_core::{BranchName, ErrorReport};
 use paw_host::git::{BranchLocation, Git, GitError, Repo};
 use paw_worktree::rescue;
 
@@ -52,11 +52,21 @@ pub fn fetch_rescues(repo: &Repo, host: &RemoteHost) -> Result<(), HubError> {
     repo.git().fetch_from((&host.target, path), [all]).map_err(|error| explain(host, error))
 }
 
-/// A machine that cannot be reached is not a problem of git.
+/// Stores refs of the hub in the clone of a host. git-paw receives them there, so that it can refuse a copy of the hub.
+pub fn push(repo: &Repo, host: &RemoteHost, refs: impl IntoIterator<Item = String>) -> Result<(), HubError> {
+    let path = host.path.as_deref().unwrap_or(Path::new(""));
+    let pushed = repo.git().push_to((&host.target, path), &host.receiver(), refs);
+    pushed.map_err(|error| explain(host, error))
+}
+
+/// A machine that cannot be reached, or refuses, is not a problem of git.
 fn explain(host: &RemoteHost, error: GitError) -> HubError {
     match &error {
         GitError::Failed { stderr, .. } => match host.target.explain_git(stderr) {
-            Some(lost) => lost.into(),
+            Some(lost) => {
+                let printed = ErrorReport::find_printed(stderr);
+                printed.map_or(lost.into(), |printed| host.refusal(printed).into())
+            }
             None => error.into(),
         },
         GitError::NotARepository(_)
