@@ -420,11 +420,18 @@ impl NatsEntry {
         let signature = self.message.headers.as_ref().and_then(|headers| headers.get(SIGNATURE));
         StreamEntry {
             seq: self.seq,
-            host: self.message.subject.rsplit('.').next().unwrap_or_default(),
+            host: host_of(&self.message.subject).unwrap_or_default(),
             signature: signature.map(async_nats::HeaderValue::as_str),
             payload: &self.message.payload,
         }
     }
+}
+
+/// The host that a subject belongs to. Another host can have entries stored under longer subjects.
+fn host_of(subject: &str) -> Option<&str> {
+    let mut tokens = subject.split('.');
+    let host = tokens.nth(2)?;
+    tokens.next().is_none().then_some(host)
 }
 
 impl NatsEntries {

@@ -59,6 +59,33 @@ fn every_host_gets_the_messages_of_the_others_once_and_in_order() {
     wait_for(&nodes, &(1..=315).collect::<Vec<_>>());
 }
 
+/// A host can have the server store entries under subjects of its choice. They stop no other host.
+#[test]
+fn an_entry_under_a_subject_that_only_resembles_that_of_a_host_stops_nothing() {
+    let Some(server) = NatsServer::start() else { return };
+    let (dir, stream) = (tempfile::tempdir().unwrap(), StreamId::random());
+    let nodes = start(dir.path(), &server, &stream);
+    for node in &nodes {
+        node.publish(1..=3);
+    }
+    wait_for(&nodes, &[1, 2, 3]);
+    for host in HOSTS {
+        for between in ["x.", "x.y.", &format!("{}.", HOSTS[0])] {
+            server.store_entry(&format!("paw.{stream}.{between}{host}"), r#"{"stream":"PAW_x","seq":7}"#);
+        }
+    }
+    wait_until("the entries are read", || {
+        nodes.iter().all(|node| node.status.borrow().skipped == 9).then_some(())
+    });
+    // A host that starts again looks for its last batch in the stream.
+    drop(nodes);
+    let nodes = start(dir.path(), &server, &stream);
+    for node in &nodes {
+        node.publish(4..=6);
+    }
+    wait_for(&nodes, &(1..=6).collect::<Vec<_>>());
+}
+
 #[test]
 fn ten_thousand_messages_that_were_queued_without_a_connection_arrive_afterwards() {
     let Some(mut server) = NatsServer::start() else { return };
