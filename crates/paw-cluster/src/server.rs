@@ -15,10 +15,10 @@ use std::time::Duration;
 
 use paw_broker::log::StreamId;
 use paw_core::paths::PawDir;
-use paw_core::{Diagnostic, ErrorCode, ErrorReport, HostName};
+use paw_core::{Diagnostic, ErrorCode, ErrorReport, HostName, text};
 use paw_host::clock::Stopwatch;
 use paw_host::files::{self, Access, FileError};
-use paw_host::process::{Command, ProcessError, Stopper, end_marked, find_program};
+use paw_host::process::{self, Command, ProcessError, Stopper, end_marked, find_program};
 use serde::{Deserialize, Serialize};
 
 use crate::nats::NatsLogin;
@@ -27,6 +27,10 @@ pub const PROGRAM: &str = "nats-server";
 /// Older ones cannot sync every message.
 const MINIMUM: (u32, u32) = (2, 10);
 const START_LIMIT: Duration = Duration::from_secs(15);
+/// The same for a server that is still running: it reads its files first.
+const LOAD_LIMIT: Duration = Duration::from_mins(2);
+/// A server that has ended so often does not start.
+const ATTEMPTS: u32 = 5;
 const POLL: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
@@ -102,6 +106,9 @@ pub struct OwnServer {
     pid: Arc<AtomicU32>,
     stopping: Arc<AtomicBool>,
     stopper: Arc<Mutex<Option<Stopper>>>,
+    /// The last line that it printed, and how often it has ended.
+    said: Arc<Mutex<String>>,
+    ends: Arc<AtomicU32>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -126,6 +133,8 @@ impl OwnServer {
             pid: Arc::default(),
             stopping: Arc::default(),
             stopper: Arc::default(),
+            said: Arc::default(),
+            ends: Arc::default(),
             thread: None,
         };
         server.configure(hosts)?;
@@ -150,7 +159,7 @@ impl OwnServer {
         Some(NatsLogin::Password { user: host.to_string(), password })
     }
 
-    /// Admits these hosts and no others. Connections of the others are not affected.
+    /// Admits these hosts, too. Connections of the others are not affected.
     pub fn set_hosts(&mut self, hosts: &[HostName]) -> Result<(), ServerError> {
         if hosts.iter().all(|host| self.access.passwords.contains_key(host)) {
             return Ok(());
@@ -187,6 +196,8 @@ impl OwnServer {
         let mark = mark(&self.stream);
         let (pid, stopping, stopper) =
             (Arc::clone(&self.pid), Arc::clone(&self.stopping), Arc::clone(&self.stopper));
+        let (said, ends) = (Arc::clone(&self.said), Arc::clone(&self.ends));
+        let keep = move |line: String| *said.lock().unwrap_or_else(PoisonError::into_inner) = line;
         thread::spawn(move || {
             let mut pause = POLL;
             while !stopping.load(Ordering::SeqCst) {
@@ -199,13 +210,20 @@ impl OwnServer {
                         if stopping.load(Ordering::SeqCst) {
                             own.stop();
                         }
-                        let _ = running.follow(|_, _| ControlFlow::Continue(()));
+                        let _ = running.follow(|_, line| {
+                            keep(text::output_line(&String::from_utf8_lossy(line)));
+                            ControlFlow::Continue(())
+                        });
                     }
-                    Err(error) => tracing::warn!(target: "paw::cluster", "cannot start {PROGRAM}: {error}"),
+                    Err(error) => {
+                        tracing::warn!(target: "paw::cluster", "cannot start {PROGRAM}: {error}");
+                        keep(error.to_string());
+                    }
                 }
                 if stopping.load(Ordering::SeqCst) {
                     return;
                 }
+                ends.fetch_add(1, Ordering::SeqCst);
                 tracing::warn!(target: "paw::cluster", "{PROGRAM} ended and is started again");
                 pause = if started.elapsed() > LONGEST_PAUSE { POLL } else { (pause * 2).min(LONGEST_PAUSE) };
                 thread::sleep(pause);
@@ -223,8 +241,11 @@ impl OwnServer {
             if let Some(port) = ports.and_then(|ports| port_of(ports.nats.first()?)) {
                 return Ok(port);
             }
-            if watch.elapsed() > START_LIMIT {
-                return Err(ServerError::NotStarted(format!("no answer within {} s", START_LIMIT.as_secs())));
+            let limit = if process::is_alive(self.pid()) { LOAD_LIMIT } else { START_LIMIT };
+            if watch.elapsed() > limit || self.ends.load(Ordering::SeqCst) >= ATTEMPTS {
+                let said = self.said.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let silent = || format!("no answer within {} s", limit.as_secs());
+                return Err(ServerError::NotStarted(if said.is_empty() { silent() } else { said }));
             }
             thread::sleep(POLL);
         }

@@ -17,6 +17,7 @@ use paw_cluster::replicator::{ReplicationStatus, ReplicatorSettings};
 use paw_cluster::request::ClusterAction;
 use paw_cluster::roster::Roster;
 use paw_core::config::ClusterConfig;
+use paw_core::paths::PawDir;
 use paw_core::receipt::{ClusterReceipt, HostReceipt};
 use paw_core::{AgentId, PawError, SessionName};
 use paw_host::clock::{self, Stopwatch};
@@ -28,7 +29,7 @@ use serde_json::Value;
 use tokio::sync::{Mutex, watch as tokio_watch};
 use tokio::time::sleep;
 
-use hub::RunningHub;
+use hub::{HostReaches, RunningHub};
 pub(super) use snapshots::keep_snapshots;
 
 /// What the machines of a session need to know.
@@ -49,6 +50,9 @@ pub(super) struct ClusterContext {
 pub(super) struct Cluster {
     context: ClusterContext,
     hub: Mutex<Option<RunningHub>>,
+    reaches: Arc<HostReaches>,
+    /// Why the hub could not start.
+    failure: std::sync::Mutex<Option<String>>,
     /// Replication on a machine that is not the hub.
     member: std::sync::Mutex<Option<tokio_watch::Receiver<ReplicationStatus>>>,
 }
@@ -56,25 +60,41 @@ pub(super) struct Cluster {
 /// How long messages may take to be sent before a session is removed.
 const DRAIN_LIMIT: Duration = Duration::from_secs(10);
 const DRAIN_POLL: Duration = Duration::from_millis(50);
+/// Between two attempts to start the hub.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 impl Cluster {
     pub(super) fn new(context: ClusterContext) -> Arc<Self> {
-        Arc::new(Self { context, hub: Mutex::new(None), member: std::sync::Mutex::default() })
+        let reaches = Arc::new(HostReaches::new(PawDir::of(&context.repo.common_dir)));
+        let (hub, failure, member) =
+            (Mutex::new(None), std::sync::Mutex::default(), std::sync::Mutex::default());
+        Arc::new(Self { context, hub, reaches, failure, member })
     }
 
     /// Connects the machines in the receipt, until the session ends.
     pub(super) async fn run(self: Arc<Self>) {
         match self.context.load() {
-            Ok(Some(cluster)) if cluster.is_hub() => {
-                if let Err(error) = self.apply().await {
-                    tracing::error!(target: "paw::cluster", "other machines are not connected: {error}");
-                }
-            }
+            Ok(Some(cluster)) if cluster.is_hub() => self.start_hub().await,
             Ok(Some(cluster)) => self.replicate(cluster).await,
             Ok(None) => {}
             Err(error) => {
                 tracing::error!(target: "paw::cluster", "cannot read the session's machines: {error}");
             }
+        }
+    }
+
+    /// Starts the hub, as often as it takes: its server may be missing for a moment, or slow.
+    async fn start_hub(&self) {
+        let mut pause = SHORTEST_PAUSE;
+        while let Err(error) = self.apply().await {
+            tracing::error!(target: "paw::cluster", "other machines are not connected: {error}");
+            // What is left to do, a running hub does by itself.
+            if self.hub.lock().await.is_some() {
+                return;
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 

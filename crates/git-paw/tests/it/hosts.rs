@@ -2,6 +2,7 @@
 
 mod credentials;
 mod faults;
+mod hub_start;
 mod moves;
 mod old_server;
 mod page;

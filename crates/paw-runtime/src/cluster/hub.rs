@@ -60,7 +60,7 @@ impl Cluster {
                 hub.update(&cluster)?;
                 self.context.report_removed(&cluster).await?;
             } else {
-                *hub = Some(RunningHub::start(&self.context, &cluster).await?);
+                *hub = Some(self.start(&cluster).await?);
             }
             hub.as_ref().ok_or_else(damaged)?.status.clone()
         };
@@ -92,15 +92,35 @@ impl Cluster {
         let Some(cluster) = self.context.load()? else { return Ok(json!({"stream": null, "hosts": []})) };
         let hub = self.hub.lock().await;
         let Some(hub) = &*hub else {
-            return Ok(
-                json!({"stream": cluster.stream, "host": cluster.host, "hub": cluster.hub, "hosts": []}),
-            );
+            let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            return Ok(json!({
+                "stream": format!("PAW_{}", cluster.stream),
+                "host": cluster.host,
+                "hub": cluster.hub,
+                "replication": {"connected": false, "problem": failure},
+                "hosts": self.hosts(&cluster, (&BTreeMap::new(), 0)),
+            }));
         };
         let status = hub.status.borrow().clone();
-        let readers = hub.readers().await;
-        let reaches = hub.reaches.load();
+        let readers = hub.readers().await.unwrap_or_default();
+        Ok(json!({
+            "stream": format!("PAW_{}", cluster.stream),
+            "host": cluster.host,
+            "hub": cluster.hub,
+            "servers": hub.nats.servers,
+            "own_server": hub.server.is_some(),
+            "version": cluster.version,
+            "announced": status.announced,
+            "replication": figures(&status),
+            "hosts": self.hosts(&cluster, (&readers, status.last)),
+        }))
+    }
+
+    /// The machines of the session, given how far each has read and the last entry of the stream.
+    fn hosts(&self, cluster: &ClusterReceipt, (readers, last): (&BTreeMap<String, u64>, u64)) -> Vec<Value> {
+        let reaches = self.reaches.load();
         let host = |(name, receipt): (&HostName, &HostReceipt)| {
-            let read = readers.as_ref().ok().and_then(|readers| readers.get(name.as_str()).copied());
+            let read = readers.get(name.as_str()).copied();
             let reach = reaches.get(name);
             json!({
                 "name": name,
@@ -111,25 +131,31 @@ impl Cluster {
                 "since": reach.map(|reach| reach.since),
                 "problem": reach.and_then(|reach| reach.problem.clone()),
                 "read": read,
-                "lag": read.map(|read| status.last.saturating_sub(read)),
+                "lag": read.map(|read| last.saturating_sub(read)),
             })
         };
-        Ok(json!({
-            "stream": format!("PAW_{}", cluster.stream),
-            "host": cluster.host,
-            "hub": cluster.hub,
-            "servers": hub.nats.servers,
-            "own_server": hub.server.is_some(),
-            "version": cluster.version,
-            "announced": status.announced,
-            "replication": figures(&status),
-            "hosts": cluster.hosts.iter().map(host).collect::<Vec<_>>(),
-        }))
+        cluster.hosts.iter().map(host).collect()
+    }
+
+    /// Starts the hub. A failure is shown as the reason why no machine can be reached.
+    async fn start(&self, cluster: &ClusterReceipt) -> Result<RunningHub, PawError> {
+        let started = RunningHub::start(&self.context, cluster, Arc::clone(&self.reaches)).await;
+        let failure = started.as_ref().err().map(ToString::to_string);
+        for agent in cluster.agents.iter().filter(|_| failure.is_some()) {
+            let reason = failure.clone().unwrap_or_default();
+            self.reaches.note(&agent.host, TunnelState::Lost { reason });
+        }
+        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = failure;
+        started
     }
 }
 
 impl RunningHub {
-    async fn start(context: &ClusterContext, cluster: &ClusterReceipt) -> Result<Self, PawError> {
+    async fn start(
+        context: &ClusterContext,
+        cluster: &ClusterReceipt,
+        reaches: Arc<HostReaches>,
+    ) -> Result<Self, PawError> {
         let server = if context.config.servers.is_empty() {
             let (dir, stream) = (PawDir::of(&context.repo.common_dir), stream_of(cluster)?);
             let (hub, hosts) = (cluster.hub.clone(), cluster.hosts.keys().cloned().collect::<Vec<_>>());
@@ -154,7 +180,6 @@ impl RunningHub {
         let snapshots = SnapshotFetcher::new(context.repo.clone(), session, context.monitor.clone());
         snapshots.judge_fetched(cluster);
         let follow = tokio::spawn(Arc::clone(&snapshots).follow(Arc::clone(&context.bus)));
-        let reaches = Arc::new(HostReaches::new(PawDir::of(&context.repo.common_dir)));
         let repo = context.repo.clone();
         let (tunnels, tasks) = (BTreeMap::new(), [task, follow]);
         let news = news::news_of(context);
@@ -234,13 +259,13 @@ impl RunningHub {
 
 /// Which hosts can be reached, in a file for every view.
 #[derive(Debug)]
-struct HostReaches {
+pub(super) struct HostReaches {
     dir: PawDir,
     known: Mutex<BTreeMap<HostName, HostReach>>,
 }
 
 impl HostReaches {
-    fn new(dir: PawDir) -> Self {
+    pub(super) fn new(dir: PawDir) -> Self {
         Self { dir, known: Mutex::default() }
     }
 
