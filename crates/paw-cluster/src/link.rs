@@ -2,7 +2,8 @@
 //!
 //! Over the same connection the hub says again and again that a command attends its session. The host's side of the connection
 //! takes the attendant's place for so long, by holding its lock: it ends with the connection, and when the hub is silent. The hub also
-//! says how it looks after the agents, first and whenever that changes.
+//! says how it looks after the agents, first and whenever that changes, and that it is still there: a connection can be gone without
+//! this side knowing it, and would keep the hub's place.
 
 use std::fmt;
 use std::io::{BufRead, Write};
@@ -64,12 +65,16 @@ pub fn is_linked(line: &[u8]) -> bool {
 /// What the hub says while a command attends its session, and when it no longer does.
 const ATTENDED: &str = "attended";
 const ALONE: &str = "alone";
+const HERE: &str = "here";
 /// What begins a line that says how the hub looks after the agents.
 const SUPERVISION: &str = "supervision ";
 /// How soon the hub notices a change, how often it repeats itself, and how long the host believes it.
 const LOOK: Duration = Duration::from_secs(1);
 const REPEAT: Duration = Duration::from_secs(4);
 const LEASE: Duration = Duration::from_secs(15);
+/// How often the hub says something in any case, and for how long a connection may be silent.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+const SILENCE: Duration = Duration::from_mins(1);
 
 /// What the hub tells its hosts as long as they are connected.
 #[derive(Clone)]
@@ -90,12 +95,11 @@ impl fmt::Debug for HubNews {
 pub(crate) fn tell_news(news: &HubNews, ended: &Receiver<()>, mut say: impl FnMut(&str) -> bool) {
     let mut said: Option<Stopwatch> = None;
     let mut supervised: Option<String> = None;
+    let mut quiet = Stopwatch::start();
     while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-        let supervision = (news.supervision)();
-        if let Some(now) = supervision.filter(|now| supervised.as_ref() != Some(now)) {
-            if !say(&format!("{SUPERVISION}{now}")) {
-                return;
-            }
+        let mut lines = Vec::new();
+        if let Some(now) = (news.supervision)().filter(|now| supervised.as_ref() != Some(now)) {
+            lines.push(format!("{SUPERVISION}{now}"));
             supervised = Some(now);
         }
         let is_attended = (news.is_attended)();
@@ -103,11 +107,18 @@ pub(crate) fn tell_news(news: &HubNews, ended: &Receiver<()>, mut say: impl FnMu
             Some(said) => !is_attended || said.elapsed() >= REPEAT,
             None => is_attended,
         };
-        if is_due && !say(if is_attended { ATTENDED } else { ALONE }) {
-            return;
-        }
         if is_due {
+            lines.push(if is_attended { ATTENDED } else { ALONE }.to_owned());
             said = is_attended.then(Stopwatch::start);
+        }
+        if lines.is_empty() && quiet.elapsed() >= KEEP_ALIVE {
+            lines.push(HERE.to_owned());
+        }
+        if !lines.is_empty() {
+            quiet = Stopwatch::start();
+        }
+        if !lines.iter().all(|line| say(line)) {
+            return;
         }
     }
 }
@@ -121,47 +132,60 @@ pub struct HostActions<T, S> {
     pub supervise: S,
 }
 
-/// Follows the news of the hub: holds a lock while its session is attended. Returns when the connection has ended.
-fn follow_news<L>(
-    mut input: impl BufRead + Send,
+/// How long the host believes that the hub is attended, and that it is there.
+#[derive(Debug, Clone, Copy)]
+struct Patience {
     lease: Duration,
+    silence: Duration,
+}
+
+/// Follows the news of the hub: holds a lock while its session is attended. Returns when the connection has ended or is silent.
+fn follow_news<L>(
+    mut input: impl BufRead + Send + 'static,
+    patience: Patience,
     actions: &HostActions<impl Fn() -> Option<L>, impl Fn(&str)>,
 ) {
     let (sender, lines) = channel();
-    thread::scope(|scope| {
-        scope.spawn(move || {
-            let mut line = String::new();
-            while input.read_line(&mut line).is_ok_and(|count| count > 0) {
-                if sender.send(line.trim().to_owned()).is_err() {
-                    return;
-                }
-                line.clear();
+    // It may wait for a silent connection for ever, so it ends with the process.
+    thread::spawn(move || {
+        let mut line = String::new();
+        while input.read_line(&mut line).is_ok_and(|count| count > 0) {
+            if sender.send(line.trim().to_owned()).is_err() {
+                return;
             }
-        });
-        let (mut held, mut renewed) = (None, Stopwatch::start());
-        loop {
-            let patience = if held.is_some() { renewed.remaining(lease) } else { Duration::MAX };
-            match lines.recv_timeout(patience) {
-                Ok(line) if line == ATTENDED => {
-                    renewed = Stopwatch::start();
-                    held = held.or_else(&actions.take);
-                }
-                Ok(line) if line != ALONE => {
-                    if let Some(said) = line.strip_prefix(SUPERVISION) {
-                        (actions.supervise)(said);
-                    }
-                }
-                Ok(_) | Err(RecvTimeoutError::Timeout) => held = None,
-                Err(RecvTimeoutError::Disconnected) => return,
-            }
+            line.clear();
         }
     });
+    let (mut held, mut renewed, mut heard) = (None, Stopwatch::start(), Stopwatch::start());
+    loop {
+        let silence = heard.remaining(patience.silence);
+        let wait = if held.is_some() { renewed.remaining(patience.lease).min(silence) } else { silence };
+        let line = lines.recv_timeout(wait);
+        if line.is_ok() {
+            heard = Stopwatch::start();
+        }
+        match line.as_deref() {
+            Ok(ATTENDED) => {
+                renewed = Stopwatch::start();
+                held = held.or_else(&actions.take);
+            }
+            Ok(ALONE) => held = None,
+            Ok(line) => {
+                if let Some(said) = line.strip_prefix(SUPERVISION) {
+                    (actions.supervise)(said);
+                }
+            }
+            Err(RecvTimeoutError::Timeout) if heard.remaining(patience.silence).is_zero() => return,
+            Err(RecvTimeoutError::Timeout) => held = None,
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
 }
 
 /// The host's side of the connection: keeps the file until the hub is gone.
 pub fn serve<L>(
     dir: &PawDir,
-    mut input: impl BufRead + Send,
+    mut input: impl BufRead + Send + 'static,
     mut output: impl Write,
     actions: &HostActions<impl Fn() -> Option<L>, impl Fn(&str)>,
 ) -> Result<(), PawError> {
@@ -180,7 +204,7 @@ pub fn serve<L>(
     files::write_atomic(&path, &saved, Access::Private)?;
     let answered = writeln!(output, "{LINKED}").and_then(|()| output.flush());
     if answered.is_ok() {
-        follow_news(input, LEASE, actions);
+        follow_news(input, Patience { lease: LEASE, silence: SILENCE }, actions);
     }
     forget(dir, &link, &path)
 }
@@ -236,9 +260,9 @@ mod tests {
     }
 
     /// Says its lines, one after the other: each as soon as the one before it had its effect.
-    struct Speaker<'a>(Vec<(&'static str, bool)>, &'a Mutex<bool>);
+    struct Speaker(Vec<(&'static str, bool)>, Arc<Mutex<bool>>);
 
-    impl std::io::Read for Speaker<'_> {
+    impl std::io::Read for Speaker {
         fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
             let Some((line, expected)) = self.0.first().copied() else { return Ok(0) };
             let has_effect = || (*self.1.lock().unwrap() == expected).then_some(());
@@ -249,9 +273,9 @@ mod tests {
         }
     }
 
-    struct HeldLock<'a>(&'a Mutex<bool>);
+    struct HeldLock(Arc<Mutex<bool>>);
 
-    impl Drop for HeldLock<'_> {
+    impl Drop for HeldLock {
         fn drop(&mut self) {
             *self.0.lock().unwrap() = false;
         }
@@ -259,21 +283,47 @@ mod tests {
 
     #[test]
     fn the_place_of_the_attendant_is_taken_while_the_hub_says_so_and_no_longer() {
-        let is_held = Mutex::new(false);
+        let is_held = Arc::new(Mutex::new(false));
         let take = || {
             *is_held.lock().unwrap() = true;
-            Some(HeldLock(&is_held))
+            Some(HeldLock(Arc::clone(&is_held)))
         };
+        let reader = |said| std::io::BufReader::new(Speaker(said, Arc::clone(&is_held)));
         let (attended, alone) = ("attended\n", "alone\n");
         let actions = HostActions { take, supervise: |_: &str| {} };
         // Told otherwise, and silent for too long: the lock is free before the next line.
         let said =
             vec![(attended, false), (alone, true), (attended, false), ("something\n", true), ("x\n", false)];
-        let speaker = std::io::BufReader::new(Speaker(said, &is_held));
-        follow_news(speaker, Duration::from_millis(200), &actions);
+        let silence = Duration::from_mins(5);
+        follow_news(reader(said), Patience { lease: Duration::from_millis(200), silence }, &actions);
         let said = vec![(attended, false), ("x\n", true)];
-        follow_news(std::io::BufReader::new(Speaker(said, &is_held)), Duration::from_mins(5), &actions);
+        follow_news(reader(said), Patience { lease: Duration::from_mins(5), silence }, &actions);
         assert!(!*is_held.lock().unwrap(), "the connection has ended");
+    }
+
+    /// A connection that is gone without this side knowing it.
+    struct Silent;
+
+    impl std::io::Read for Silent {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            loop {
+                std::thread::park();
+            }
+        }
+    }
+
+    #[test]
+    fn a_silent_connection_ends_and_frees_the_lock_and_the_place_of_the_hub() {
+        let is_held = Arc::new(Mutex::new(false));
+        let take = || {
+            *is_held.lock().unwrap() = true;
+            Some(HeldLock(Arc::clone(&is_held)))
+        };
+        let actions = HostActions { take, supervise: |_: &str| {} };
+        let input = std::io::Read::chain(std::io::Cursor::new("attended\n"), Silent);
+        let patience = Patience { lease: Duration::from_mins(5), silence: Duration::from_millis(50) };
+        follow_news(std::io::BufReader::new(input), patience, &actions);
+        assert!(!*is_held.lock().unwrap());
     }
 
     #[test]
@@ -298,14 +348,14 @@ mod tests {
     }
 
     /// Ends the connection, and looks at the file first.
-    struct Hub<'a>(&'a PawDir, std::io::Cursor<Vec<u8>>);
+    struct Hub(PawDir, std::io::Cursor<Vec<u8>>);
 
-    impl std::io::Read for Hub<'_> {
+    impl std::io::Read for Hub {
         fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
             let count = std::io::Read::read(&mut self.1, buffer)?;
             if count == 0 {
                 assert!(
-                    HostLink::load(self.0).unwrap().is_some(),
+                    HostLink::load(&self.0).unwrap().is_some(),
                     "the address is known while the hub is connected"
                 );
             }
@@ -319,7 +369,7 @@ mod tests {
         let dir = PawDir::at(temp.path().join("paw"));
         assert_eq!(HostLink::load(&dir).unwrap(), None);
         let mut said = Vec::new();
-        let hub = std::io::BufReader::new(Hub(&dir, std::io::Cursor::new(line("1").into_bytes())));
+        let hub = std::io::BufReader::new(Hub(dir.clone(), std::io::Cursor::new(line("1").into_bytes())));
         serve(&dir, hub, &mut said, &nothing()).unwrap();
         assert!(is_linked(&said), "{said:?}");
         assert_eq!(HostLink::load(&dir).unwrap(), None);
@@ -338,16 +388,17 @@ mod tests {
         };
         save(&first);
         let second = line("2").replace("a:/app", "b:/app");
-        let refused = serve(&dir, second.as_bytes(), &mut Vec::new(), &nothing()).unwrap_err().report();
+        let bytes = |text: &str| std::io::Cursor::new(text.as_bytes().to_vec());
+        let refused = serve(&dir, bytes(&second), &mut Vec::new(), &nothing()).unwrap_err().report();
         assert_eq!(refused.message, "the hub of this session is a:/app, and it is connected");
         assert!(is_other_hub(&refused.message) && !refused.hints.is_empty(), "{refused:?}");
         assert_eq!(HostLink::load(&dir).unwrap().unwrap().id, "1");
         // The same hub, after it has lost its connection.
-        serve(&dir, line("3").as_bytes(), &mut Vec::new(), &nothing()).unwrap();
+        serve(&dir, bytes(&line("3")), &mut Vec::new(), &nothing()).unwrap();
         // Another one, after the first one has ended.
         first.pid = Some(u32::MAX / 2);
         save(&first);
-        serve(&dir, second.as_bytes(), &mut Vec::new(), &nothing()).unwrap();
+        serve(&dir, bytes(&second), &mut Vec::new(), &nothing()).unwrap();
         assert_eq!(HostLink::load(&dir).unwrap(), None);
     }
 
