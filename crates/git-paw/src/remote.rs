@@ -11,6 +11,7 @@ use paw_cluster::credentials;
 use paw_cluster::host::HostError;
 use paw_cluster::hub::{self, Hub, KnownRead, RemoteAgentRequest};
 use paw_cluster::link;
+use paw_cluster::nats;
 use paw_cluster::remote::RemoteHost;
 use paw_cluster::request::{ClusterAction, ClusterRequest};
 use paw_cluster::server;
@@ -84,6 +85,7 @@ impl Context {
 
     /// Checks that there is a NATS server, or that one can be started.
     pub(crate) fn require_server(&self) -> Result<(), PawError> {
+        nats::require_client()?;
         let cluster = self.load_config()?.of_user_alone().resolve()?.cluster;
         if !cluster.servers.is_empty() {
             return Ok(credentials::load_access(&cluster).map(drop)?);

@@ -5,12 +5,11 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use async_nats::ConnectOptions;
 use paw_core::config::ClusterConfig;
 use paw_core::{Diagnostic, ErrorCode, ErrorReport};
 use paw_host::files::{self, FileError};
 
-use crate::nats::{NatsLogin, split_logins};
+use crate::nats::{NatsLogin, check_credentials, split_logins};
 
 /// Real files have about 1 KiB.
 const LARGEST: u64 = 64 << 10;
@@ -89,9 +88,9 @@ fn load(path: &Path, home: Option<&Path>) -> Result<NatsLogin, CredentialsError>
         return Err(CredentialsError::TooLarge { path, bytes: found.len() });
     }
     let credentials = files::load_text(&path)?.ok_or_else(|| CredentialsError::Missing(path.clone()))?;
-    match ConnectOptions::with_credentials(&credentials) {
-        Ok(_) => Ok(NatsLogin::Credentials { credentials }),
-        Err(error) => Err(CredentialsError::Malformed { path, reason: error.to_string() }),
+    match check_credentials(&credentials) {
+        Ok(()) => Ok(NatsLogin::Credentials { credentials }),
+        Err(reason) => Err(CredentialsError::Malformed { path, reason }),
     }
 }
 

@@ -9,7 +9,7 @@
 //! - [`reader`]: what an entry of the stream changes; recognises streams that were deleted or restored
 //! - [`outbox`]: which local messages are sent next, one batch at a time
 //! - [`replicator`]: both together, for one session
-//! - [`nats`]: the stream in NATS JetStream (feature `nats`)
+//! - [`nats`]: the stream in NATS JetStream (its client: feature `nats`)
 //! - [`credentials`]: the user's login for servers of their own
 //! - [`server`]: a `nats-server` of the session's own
 //! - [`remote`], [`tunnel`], [`link`]: the hub runs git-paw on a host, and keeps a connection to it
@@ -23,13 +23,10 @@
 
 pub mod batch;
 pub mod clone;
-#[cfg(feature = "nats")]
 pub mod credentials;
 pub mod host;
 pub mod hub;
-#[cfg(feature = "nats")]
 pub mod link;
-#[cfg(feature = "nats")]
 pub mod nats;
 pub mod outbox;
 pub mod pace;
@@ -37,12 +34,9 @@ pub mod placement;
 pub mod reader;
 pub mod relocate;
 pub mod remote;
-#[cfg(feature = "nats")]
 pub mod replicator;
 pub mod request;
 pub mod roster;
-#[cfg(feature = "nats")]
 pub mod server;
 pub mod snapshot;
-#[cfg(feature = "nats")]
 pub mod tunnel;
