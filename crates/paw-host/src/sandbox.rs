@@ -75,7 +75,7 @@ pub(crate) fn may_be_engine_text(text: &[u8]) -> bool {
     text[..known] == bubblewrap::PREFIX[..known]
 }
 
-/// Whether the engine failed because a mount was unmounted while it looked at it.
+/// Whether the engine failed because another program unmounted something during its set-up.
 pub(crate) fn is_lost_mount(printed: &[u8]) -> bool {
     let printed = String::from_utf8_lossy(printed);
     may_be_engine_text(printed.as_bytes()) && printed.contains("Unable to apply mount flags")
