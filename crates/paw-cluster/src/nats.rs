@@ -21,7 +21,7 @@ pub use jetstream::{NatsEntries, NatsEntry, NatsStream};
 #[cfg(not(feature = "nats"))]
 pub(crate) use unavailable::check_credentials;
 #[cfg(not(feature = "nats"))]
-pub use unavailable::{NatsEntries, NatsEntry, NatsStream};
+pub use unavailable::{AbsentEntries as NatsEntries, AbsentEntry as NatsEntry, AbsentStream as NatsStream};
 
 /// The server must take a batch with one message of the largest size.
 const LARGEST_ENTRY: i32 = 1 << 20;

@@ -15,16 +15,16 @@ pub(crate) fn check_credentials(_: &str) -> Result<(), String> {
 }
 
 #[derive(Debug, Clone)]
-pub struct NatsStream(Infallible);
+pub struct AbsentStream(Infallible);
 
 #[derive(Debug)]
-pub struct NatsEntries(Infallible);
+pub struct AbsentEntries(Infallible);
 
 #[derive(Debug)]
-pub struct NatsEntry(Infallible);
+pub struct AbsentEntry(Infallible);
 
 #[expect(clippy::unused_async, reason = "the client waits for its server")]
-impl NatsStream {
+impl AbsentStream {
     pub async fn connect(_: NatsSettings) -> Result<Self, NatsError> {
         Err(NatsError::NoClient)
     }
@@ -61,7 +61,7 @@ impl NatsStream {
         match self.0 {}
     }
 
-    pub async fn read_from(&self, _: u64) -> Result<NatsEntries, NatsError> {
+    pub async fn read_from(&self, _: u64) -> Result<AbsentEntries, NatsError> {
         match self.0 {}
     }
 
@@ -71,13 +71,13 @@ impl NatsStream {
 }
 
 #[expect(clippy::unused_async, reason = "the client waits for its server")]
-impl NatsEntries {
-    pub async fn next(&mut self) -> Result<NatsEntry, NatsError> {
+impl AbsentEntries {
+    pub async fn next(&mut self) -> Result<AbsentEntry, NatsError> {
         match self.0 {}
     }
 }
 
-impl NatsEntry {
+impl AbsentEntry {
     pub fn size(&self) -> usize {
         match self.0 {}
     }
