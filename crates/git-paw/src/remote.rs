@@ -109,7 +109,11 @@ impl Context {
                 branch: agent.branch.clone(),
                 cli: agent.cli.clone(),
                 task: agent.task.clone(),
-                spec: agent.spec.as_ref().map(SpecEntry::to_receipt),
+                spec: match &agent.spec {
+                    Some(spec) => Some(spec.to_receipt()),
+                    // A killed command may have begun with one.
+                    None => self.find_spec(&session, &agent.branch)?,
+                },
                 is_moved: false,
                 read: KnownRead::Nowhere,
                 trust,
@@ -292,12 +296,21 @@ impl Context {
         }
     }
 
-    /// Brings back the sessions of the other machines. A machine may have been restarted while the session here is active, but
-    /// then nothing waits for those that cannot be reached.
-    pub(crate) fn resume_remote(&self, receipt: &Receipt, is_active: bool) -> Result<(), PawError> {
+    /// Brings back the sessions of the other machines, and completes agents that a killed command did not finish. A machine may
+    /// have been restarted while the session here is active, but then nothing waits for those that cannot be reached.
+    pub(crate) fn resume_remote(
+        &self,
+        receipt: &Receipt,
+        is_active: bool,
+        trust: bool,
+    ) -> Result<(), PawError> {
         let reaches = if is_active { self.load_reaches()? } else { BTreeMap::new() };
-        let is_gone = |host: &RemoteHost| reaches.get(&host.name).is_some_and(|reach| !reach.is_reachable);
-        let hosts: Vec<_> = self.remote_hosts(receipt)?.into_iter().filter(|host| !is_gone(host)).collect();
+        let is_gone = |host: &HostName| reaches.get(host).is_some_and(|reach| !reach.is_reachable);
+        let is_there = |host: &RemoteHost| {
+            receipt.remote_agents().iter().any(|agent| agent.host == host.name && !agent.unfinished)
+        };
+        let mut hosts = self.remote_hosts(receipt)?;
+        hosts.retain(|host| is_there(host) && !is_gone(&host.name));
         if !hosts.is_empty() {
             let supervision = self.supervision(&self.require_session()?)?;
             for host in &hosts {
@@ -307,10 +320,57 @@ impl Context {
             }
         }
         self.on_hosts(hosts.into_iter(), &["start"]);
+        for agent in receipt.remote_agents().iter().filter(|agent| agent.unfinished) {
+            self.resume_unfinished(receipt, agent, is_gone(&agent.host), trust);
+        }
         if !receipt.remote_agents().is_empty() {
             self.follow_remote();
         }
         Ok(())
+    }
+
+    /// Completes an agent that a killed command did not finish. Failures are only warnings.
+    fn resume_unfinished(&self, receipt: &Receipt, agent: &RemoteAgentReceipt, is_gone: bool, trust: bool) {
+        let RemoteAgentReceipt { branch, host, .. } = agent;
+        if receipt.find_agent(branch).is_some() {
+            let again = format!("'git paw move {branch} --to {host}' completes it");
+            return self.output.warn(&format!("the move of {branch} to {host} was interrupted; {again}"));
+        }
+        let completed = if is_gone {
+            Err(PawError::SessionError(format!("{host} cannot be reached")))
+        } else {
+            self.require_session().and_then(|session| self.complete_remote(&session, agent, trust))
+        };
+        if let Err(error) = completed {
+            self.output.warn(&format!("the agent of {branch} on {host} is not complete: {}", error.report()));
+            self.output.note(&format!(
+                "'git paw add {branch}@{host}' completes it, and 'git paw remove {branch}' removes it"
+            ));
+        }
+    }
+
+    /// Completes an agent that a killed command did not finish.
+    pub(crate) fn complete_remote(
+        &self,
+        session: &Session,
+        agent: &RemoteAgentReceipt,
+        trust: bool,
+    ) -> Result<(), PawError> {
+        let request = RemoteAgentRequest {
+            target: self.ssh_target(&agent.host)?,
+            host: agent.host.clone(),
+            branch: agent.branch.clone(),
+            cli: agent.cli.clone(),
+            task: agent.task.clone(),
+            spec: self.find_spec(session, &agent.branch)?,
+            is_moved: false,
+            read: KnownRead::Nowhere,
+            trust,
+            supervision: self.supervision(session)?,
+        };
+        self.output.progress(&format!("starting {} on {}", request.branch, request.host));
+        let added = Hub { session, dirs: &self.dirs }.add(&request, &|| self.apply_receipt())?;
+        self.output.say(&format!("completed {} → {} on {}", added.branch, added.cli, added.host))
     }
 
     /// Which machines the session's process reaches.

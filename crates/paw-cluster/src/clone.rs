@@ -84,6 +84,7 @@ pub fn prepare(
         key: SecretKey::open(&data.host_key())?.public().to_string(),
         stream: receipt.as_ref().and_then(|receipt| Some(receipt.cluster.as_ref()?.stream.clone())),
         has_session: receipt.is_some(),
+        agents: receipt.into_iter().flat_map(|receipt| receipt.worktrees).map(|agent| agent.branch).collect(),
     })
 }
 

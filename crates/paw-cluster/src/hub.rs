@@ -2,10 +2,10 @@
 
 mod branches;
 mod error;
+mod removal;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
 use branches::find_or_create;
 pub use branches::{fetch_branch, fetch_rescues, push};
@@ -13,7 +13,7 @@ pub use error::HubError;
 use paw_broker::log::{ReadMark, StreamId};
 use paw_core::paths::PawDir;
 use paw_core::receipt::{ClusterReceipt, HostReceipt, HubSupervision, RemoteAgentReceipt, SpecReceipt};
-use paw_core::{AgentId, BranchName, HostName, PawError};
+use paw_core::{AgentId, BranchName, HostName, PawError, Receipt};
 use paw_host::files::{Dirs, Lock};
 use paw_host::git::{Git, Repo};
 use paw_host::signing::SecretKey;
@@ -21,6 +21,8 @@ use paw_host::ssh::SshTarget;
 use paw_session::lifecycle::{LifecycleError, Session};
 use paw_worktree::check;
 use paw_worktree::moved;
+pub(crate) use removal::PurgedHost;
+pub use removal::StrayWork;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -45,6 +47,28 @@ pub struct RemoteAgentRequest {
     pub trust: bool,
     /// How this session looks after its agents, if it does.
     pub supervision: Option<HubSupervision>,
+}
+
+impl RemoteAgentRequest {
+    /// Checks that the session has no agent of this branch. One that a killed command did not finish there is completed.
+    fn require_free(&self, receipt: &Receipt) -> Result<(), LifecycleError> {
+        let is_unfinished = |agent: &RemoteAgentReceipt| agent.unfinished && agent.host == self.host;
+        let elsewhere = receipt.cluster.as_ref().and_then(|cluster| cluster.find_agent(&self.branch));
+        let is_taken = elsewhere.is_some_and(|agent| !is_unfinished(agent));
+        if !self.is_moved && (is_taken || receipt.find_agent(&self.branch).is_some()) {
+            return Err(LifecycleError::AgentExists(self.branch.clone()));
+        }
+        Ok(())
+    }
+}
+
+/// What a killed command has done already.
+#[derive(Debug, Clone, Copy)]
+struct StartProgress {
+    /// The session there has the agent.
+    is_there: bool,
+    /// The hub has work of the agent from the machine that it left.
+    has_moved_work: bool,
 }
 
 /// Where it is known what an agent that moves has read.
@@ -83,11 +107,8 @@ impl Hub<'_> {
         if request.host.as_str() == ClusterReceipt::HUB {
             return Err(HubError::OwnName(request.host.clone()));
         }
+        request.require_free(receipt)?;
         let branch = request.branch.clone();
-        let is_remote = receipt.cluster.as_ref().is_some_and(|cluster| cluster.find_agent(&branch).is_some());
-        if !request.is_moved && (is_remote || receipt.find_agent(&branch).is_some()) {
-            return Err(LifecycleError::AgentExists(branch).into());
-        }
         // The other machine gives the agent this id, because it knows no other agent that has it.
         let id = AgentId::for_branch(&branch, |_| false);
         let remote = receipt.remote_agents().iter().map(|agent| (&agent.branch, agent.agent_id.clone()));
@@ -109,7 +130,8 @@ impl Hub<'_> {
     }
 
     /// Starts an agent on another machine: clone, branch, announcement, worktree and pane there. If a step fails, the agent is
-    /// not part of the session. `announce` tells the session's process that the receipt has changed, and waits until other
+    /// not part of the session. An agent that a killed command did not finish is completed, and stays unfinished if a step
+    /// fails. `announce` tells the session's process that the receipt has changed, and waits until other
     /// machines can know it.
     pub fn add(
         &self,
@@ -129,8 +151,19 @@ impl Hub<'_> {
         let prepared = self.prepare(&host, &git, main.as_ref())?;
         host.path = Some(prepared.path.clone());
         let (tip, branch_created) = find_or_create(&git, &request.branch)?;
-        let receipt = &self.session.receipt;
+        // The command before this one may have changed it.
+        let receipt = self.session.receipts.load(&self.session.receipt.session_name)?;
+        let receipt = &receipt.ok_or(HubError::Purged)?;
         let before = receipt.cluster.as_ref().and_then(|cluster| cluster.find_agent(&request.branch));
+        let unfinished = before.filter(|before| before.unfinished && before.host == request.host);
+        let task = request.task.clone().or_else(|| unfinished.and_then(|before| before.task.clone()));
+        let request = &RemoteAgentRequest { task, ..request.clone() };
+        let progress = StartProgress {
+            is_there: unfinished.is_some() && prepared.agents.contains(&request.branch),
+            // A move that was killed.
+            has_moved_work: request.is_moved
+                || unfinished.is_some() && git.has_ref(&moved::moved_ref(&request.branch))?,
+        };
         let was_created = before.is_some_and(|agent| agent.branch_created)
             || receipt.find_agent(&request.branch).is_some_and(|agent| agent.branch_created);
         let agent = RemoteAgentReceipt {
@@ -146,7 +179,12 @@ impl Hub<'_> {
         let started = self.record(&agent, request, &prepared).and_then(|cluster| {
             let started = announce().map_err(HubError::Announce);
             let started = started.and_then(|()| {
-                self.start(&host, (request, &agent.agent_id), (main.as_ref(), &prepared), &cluster)
+                self.start(
+                    &host,
+                    (request, &agent.agent_id),
+                    (main.as_ref(), &prepared),
+                    (&cluster, progress),
+                )
             });
             if started.is_err() {
                 self.forget(&agent.branch)?;
@@ -161,11 +199,21 @@ impl Hub<'_> {
             return Err(error);
         }
         let agent = RemoteAgentReceipt { unfinished: false, ..agent };
+        let was_killed_move = progress.has_moved_work && !request.is_moved;
         self.change(|cluster| {
             if let Some(stored) = cluster.agents.iter_mut().find(|stored| stored.branch == agent.branch) {
                 stored.unfinished = false;
             }
+            let left = cluster.hosts.values_mut().filter(|host| host.left.contains(&agent.agent_id));
+            for host in left.filter(|_| was_killed_move) {
+                host.to_clean.insert(agent.agent_id.clone());
+            }
         })?;
+        if was_killed_move {
+            moved::forget(&self.session.repo, &agent.branch)?;
+            // The agent runs. What it left is removed at the latest when the session's process starts again.
+            let _ = announce();
+        }
         Ok(agent)
     }
 
@@ -229,10 +277,7 @@ impl Hub<'_> {
         let lock = receipts.lock()?;
         let cluster = receipts.update(&self.session.receipt.session_name, &lock, |receipt| {
             // The receipt may be newer than the one that was checked.
-            let is_remote = receipt.remote_agents().iter().any(|other| other.branch == agent.branch);
-            if !request.is_moved && (is_remote || receipt.find_agent(&agent.branch).is_some()) {
-                return Err(LifecycleError::AgentExists(agent.branch.clone()));
-            }
+            request.require_free(receipt)?;
             let cluster = receipt.cluster.get_or_insert_with(|| new_cluster(hub, own_key));
             cluster.version += 1;
             let host = HostReceipt {
@@ -251,7 +296,7 @@ impl Hub<'_> {
             leave_others(cluster, &agent.agent_id, Some(&agent.host));
             cluster.agents.retain(|other| other.branch != agent.branch);
             cluster.agents.push(agent.clone());
-            Ok(cluster.clone())
+            Ok::<_, LifecycleError>(cluster.clone())
         })?;
         Ok(cluster.ok_or(HubError::Purged)??)
     }
@@ -261,8 +306,13 @@ impl Hub<'_> {
         host: &RemoteHost,
         (request, agent_id): (&RemoteAgentRequest, &AgentId),
         (main, prepared): (Option<&BranchName>, &PreparedHost),
-        cluster: &ClusterReceipt,
+        (cluster, progress): (&ClusterReceipt, StartProgress),
     ) -> Result<(), HubError> {
+        if progress.is_there {
+            supervise(host, request.supervision.as_ref())?;
+            host.run(&["start"], Vec::new())?;
+            return Ok(());
+        }
         let git = self.session.repo.git();
         let mut refs = vec![format!("{0}:{0}", request.branch.full_ref())];
         if let Some(main) = main.filter(|main| **main != request.branch)
@@ -270,7 +320,7 @@ impl Hub<'_> {
         {
             refs.insert(0, format!("{0}:{0}", main.full_ref()));
         }
-        if request.is_moved {
+        if progress.has_moved_work {
             refs.push(format!("+{0}:{0}", moved::moved_ref(&request.branch)));
         }
         push(&self.session.repo, host, refs)?;
@@ -318,39 +368,6 @@ impl Hub<'_> {
         })?;
         Ok(())
     }
-
-    /// Removes everything that the session has on a host. The branches are fetched first.
-    pub fn purge_host(&self, name: &HostName, force: bool) -> Result<(), HubError> {
-        let host = require_host(&self.session.repo, self.session.receipt.cluster.as_ref(), name)?;
-        let agents = self.session.receipt.remote_agents().iter().filter(|agent| agent.host == *name);
-        for agent in agents {
-            fetch_branch(&self.session.repo, &host, &agent.branch)?;
-        }
-        let args = ["__host", "purge", "--force"];
-        let args = if force { args.as_slice() } else { &args[..2] };
-        let purged: PurgedHost = host.ask(args, &())?;
-        if !purged.kept.is_empty() {
-            return Err(HubError::Kept { host: name.clone(), paths: purged.kept });
-        }
-        self.change(|cluster| cluster.agents.retain(|agent| agent.host != *name))
-    }
-
-    /// Removes an agent on another machine: its pane and its worktree there. The branch is fetched first and kept.
-    pub fn remove(&self, agent: &RemoteAgentReceipt, flags: &[&str]) -> Result<(), HubError> {
-        let host = require_host(&self.session.repo, self.session.receipt.cluster.as_ref(), &agent.host)?;
-        fetch_branch(&self.session.repo, &host, &agent.branch)?;
-        let args: Vec<_> =
-            ["remove", agent.agent_id.as_str()].into_iter().chain(flags.iter().copied()).collect();
-        host.run(&args, Vec::new())?;
-        self.forget(&agent.branch)
-    }
-}
-
-/// What a host answers when its session was removed.
-#[derive(Debug, Deserialize)]
-pub(crate) struct PurgedHost {
-    /// Worktrees with uncommitted changes.
-    pub(crate) kept: Vec<PathBuf>,
 }
 
 fn new_cluster(hub: HostName, key: String) -> ClusterReceipt {

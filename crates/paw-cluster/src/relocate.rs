@@ -84,30 +84,47 @@ fn keep(repo: &Repo, worktree: &Path, branch: &BranchName) -> Result<(), HubErro
 pub enum MovedWork {
     /// From its machine, where it was stopped.
     Live(TakenAgent),
-    /// Its machine cannot be reached, for this reason. Without a snapshot, only the commits on the hub are known.
+    /// Its machine was not asked, or did not answer, for this reason. Without a snapshot, only the commits on the hub are known.
     Last { reason: String, snapshot: Option<FetchedSnapshot> },
 }
 
 /// Stops an agent on another machine and brings its work to the hub; if the machine cannot be reached, uses the last snapshot.
+/// If the work cannot be brought, the agent runs there again.
 pub fn bring(repo: &Repo, host: &RemoteHost, agent: &RemoteAgentReceipt) -> Result<MovedWork, HubError> {
-    let branch = &agent.branch;
     match host.ask(&["__host", "take", agent.agent_id.as_str()], &()) {
-        Ok(taken) => {
-            hub::fetch_branch(repo, host, branch)?;
-            let path = host.path.clone().unwrap_or_default();
-            let refs = [format!("+{0}:{0}", moved::moved_ref(branch))];
-            repo.git().fetch_from((&host.target, &path), refs)?;
-            Ok(MovedWork::Live(taken))
-        }
-        Err(RemoteError::Ssh(error)) if error.is_unreachable() => {
-            let snapshot = snapshot::load(repo, &host.name).remove(&agent.agent_id);
-            if let Some(snapshot) = &snapshot {
-                use_snapshot(repo, branch, &snapshot.commit)?;
+        Ok(taken) => match fetch_taken(repo, host, &agent.branch) {
+            Ok(()) => Ok(MovedWork::Live(taken)),
+            Err(error) => {
+                host.run(&["start"], Vec::new())?;
+                Err(error)
             }
-            Ok(MovedWork::Last { reason: error.to_string(), snapshot })
+        },
+        Err(RemoteError::Ssh(error)) if error.is_unreachable() => {
+            bring_last(repo, &host.name, agent, error.to_string())
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// The last snapshot of an agent, without asking its machine for this `reason`.
+pub fn bring_last(
+    repo: &Repo,
+    host: &HostName,
+    agent: &RemoteAgentReceipt,
+    reason: String,
+) -> Result<MovedWork, HubError> {
+    let snapshot = snapshot::load(repo, host).remove(&agent.agent_id);
+    if let Some(snapshot) = &snapshot {
+        use_snapshot(repo, &agent.branch, &snapshot.commit)?;
+    }
+    Ok(MovedWork::Last { reason, snapshot })
+}
+
+fn fetch_taken(repo: &Repo, host: &RemoteHost, branch: &BranchName) -> Result<(), HubError> {
+    hub::fetch_branch(repo, host, branch)?;
+    let path = host.path.clone().unwrap_or_default();
+    let refs = [format!("+{0}:{0}", moved::moved_ref(branch))];
+    Ok(repo.git().fetch_from((&host.target, &path), refs)?)
 }
 
 /// Makes a snapshot the work that moves. The branch gets the commits before it; a branch that has other commits is stored first.
@@ -155,13 +172,14 @@ impl Hub<'_> {
         })
     }
 
-    /// An agent is removed although its machine cannot be reached; the hub cleans that up when it returns.
+    /// An agent is removed although its machine cannot be used; the hub cleans that up when it answers as before.
     pub fn forget_lost(&self, agent: &RemoteAgentReceipt) -> Result<(), HubError> {
         self.forget(&agent.branch)?;
+        moved::forget(&self.session.repo, &agent.branch)?;
         self.clean_later(&agent.host, &agent.agent_id)
     }
 
-    /// The machine that an agent has left cannot be reached; the hub cleans it up when it returns.
+    /// The machine that an agent has left was not asked; the hub cleans it up when it is connected.
     pub fn clean_later(&self, host: &HostName, agent: &AgentId) -> Result<(), HubError> {
         self.change(|cluster| {
             if let Some(host) = cluster.hosts.get_mut(host) {
@@ -175,7 +193,7 @@ impl Hub<'_> {
 /// agents keeps nothing of the session.
 pub fn clean(host: &RemoteHost, agent: &AgentId, has_others: bool) -> Result<(), HubError> {
     if has_others {
-        host.run(&["remove", agent.as_str(), "--force"], Vec::new())?;
+        host.run(&["__host", "remove", agent.as_str(), "--force"], Vec::new())?;
         return Ok(());
     }
     let purged: PurgedHost = host.ask(&["__host", "purge", "--force"], &())?;

@@ -65,6 +65,9 @@ pub struct PreparedHost {
     /// The stream of the session that is there already.
     pub stream: Option<String>,
     pub has_session: bool,
+    /// The branches of its agents.
+    #[serde(default)]
+    pub agents: Vec<BranchName>,
 }
 
 /// A machine of a session, as the hub sees it.

@@ -174,7 +174,13 @@ impl SshTarget {
     /// What the failure of a git command that used this destination means. `None` if ssh did not fail.
     pub fn explain_git(&self, stderr: &str) -> Option<SshError> {
         let (before, _) = stderr.split_once("fatal: Could not read from remote repository")?;
-        Some(self.explain(before.as_bytes()))
+        Some(match self.explain(before.as_bytes()) {
+            // The machine was reached: this is its git.
+            SshError::Unreachable { target, reason } if reason.starts_with("fatal: ") => {
+                SshError::Failed { target, reason }
+            }
+            meaning => meaning,
+        })
     }
 
     /// What ssh's own message means.
@@ -263,6 +269,15 @@ mod tests {
         assert_eq!(
             target.explain_git(&stderr).unwrap().to_string(),
             "cannot reach big: ssh: connect to host big port 22: No route to host"
+        );
+        let missing = format!(
+            "fatal: '/x' does not appear to be a git repository\nfatal: Could not read from remote repository.\n\n{advice}"
+        );
+        let meaning = target.explain_git(&missing).unwrap();
+        assert!(!meaning.is_unreachable());
+        assert_eq!(
+            meaning.to_string(),
+            "a command on big failed: fatal: '/x' does not appear to be a git repository"
         );
         assert!(target.explain_git("fatal: couldn't find remote ref refs/heads/x\n").is_none());
     }

@@ -15,10 +15,11 @@ use paw_core::{AgentId, BranchName, PawError};
 use paw_host::process::exec_program;
 use paw_host::{clock, files};
 use paw_session::lifecycle::purge::PurgeProgress;
+use paw_session::lifecycle::remove::RemoveAgentOptions;
 use paw_supervisor::merge::{MergeLock, advance};
 use paw_supervisor::prompt_reply::{PendingPrompt, PromptReply};
 use paw_supervisor::unattended::AttendantLock;
-use paw_worktree::{Worktrees, rescue};
+use paw_worktree::{Worktrees, moved, rescue};
 use serde_json::json;
 
 use crate::context::Context;
@@ -54,8 +55,21 @@ enum HostSideAction {
     Rebase(HostRebaseArgs),
     /// Receive commits of the hub, in the place of 'git receive-pack'
     Receive,
+    /// Remove an agent, if it is here
+    Remove(HostRemoveArgs),
     /// Remove the session of the clone
     Purge(HostPurgeArgs),
+}
+
+/// Remove an agent, if it is here
+#[derive(Debug, Args)]
+struct HostRemoveArgs {
+    agent: AgentId,
+    #[arg(long)]
+    keep_worktree: bool,
+    /// Remove a worktree with uncommitted changes, too
+    #[arg(long)]
+    force: bool,
 }
 
 /// Move a branch and its worktree to its rebased commit; without commits, say whether that is possible now
@@ -145,6 +159,7 @@ pub(crate) fn run(args: &HostSideArgs, context: &Context) -> Result<(), PawError
             let failed = exec_program(OsStr::new("git"), [OsStr::new("receive-pack"), root.as_os_str()]);
             Err(PawError::SessionError(format!("cannot run git receive-pack: {failed}")))
         }
+        HostSideAction::Remove(args) => remove(args, context),
         HostSideAction::Purge(args) => purge(args.force, context),
     }
 }
@@ -176,6 +191,22 @@ fn rebase(args: &HostRebaseArgs, context: &Context) -> Result<(), PawError> {
     context.output.say(&answer.unwrap_or_default())
 }
 
+/// A command of the hub that was killed, or a new disk, may have left nothing to remove.
+fn remove(args: &HostRemoveArgs, context: &Context) -> Result<(), PawError> {
+    let lock = context.lock_session(&context.require_repo()?)?;
+    let session = context.find_session()?.filter(|session| session.receipt.agent_ids().contains(&args.agent));
+    let Some(session) = session else { return Ok(()) };
+    if session.receipt.worktrees.len() == 1 && !args.keep_worktree {
+        // Its own lock.
+        drop(lock);
+        return purge(args.force, context);
+    }
+    let worktrees = Worktrees::open(context.dirs.data_dir())?;
+    let options = RemoveAgentOptions { keep_worktree: args.keep_worktree, force: args.force, own_pane: None };
+    session.remove_agent(&worktrees, args.agent.as_str(), options)?;
+    Ok(())
+}
+
 /// The user was asked on the hub.
 fn purge(force: bool, context: &Context) -> Result<(), PawError> {
     let repo = context.require_repo()?;
@@ -185,7 +216,9 @@ fn purge(force: bool, context: &Context) -> Result<(), PawError> {
     }
     let _lock = context.lock_session(&repo)?;
     let mut kept = Vec::new();
+    let mut branches = Vec::new();
     if let Some(session) = context.find_session()? {
+        branches.extend(session.receipt.worktrees.iter().map(|agent| agent.branch.clone()));
         let worktrees = Worktrees::open(context.dirs.data_dir())?;
         let mut say = |progress: PurgeProgress<'_>| {
             if let PurgeProgress::Kept { path, problem } = progress {
@@ -195,6 +228,7 @@ fn purge(force: bool, context: &Context) -> Result<(), PawError> {
         kept = session.purge(&worktrees, force, None, &mut say)?.kept;
     }
     if kept.is_empty() {
+        branches.iter().try_for_each(|branch| moved::forget(&repo, branch))?;
         snapshot::delete_all(&repo)?;
         files::delete_file(&PawDir::of(&repo.common_dir).cluster_invitation())?;
     }

@@ -19,12 +19,13 @@ use crate::session::own_pane;
 /// Continue an agent on another machine
 ///
 /// Stops the agent, brings its commits and its uncommitted changes there, and starts its CLI again with its task. The worktree
-/// that it leaves is removed; uncommitted changes are saved first. If the agent's machine cannot be reached, it continues from
-/// its last snapshot.
+/// that it leaves is removed; uncommitted changes are saved first. If the agent's machine cannot be reached, or with
+/// --from-snapshot, it continues from its last snapshot.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw move feat/train --to big
-  git paw move feat/train --to local")]
+  git paw move feat/train --to local
+  git paw move feat/train --to local --from-snapshot   (its machine is lost, or was set up again)")]
 pub(crate) struct MoveArgs {
     /// The agent, by branch, id or a unique prefix
     #[arg(value_name = "AGENT")]
@@ -32,6 +33,10 @@ pub(crate) struct MoveArgs {
     /// The machine, by its name in 'git paw host list'; 'local' is this one
     #[arg(long, value_name = "HOST")]
     to: String,
+    /// Do not ask the agent's machine, but continue from its last snapshot; what the agent did since is saved there and removed
+    /// when the machine answers as before
+    #[arg(long)]
+    from_snapshot: bool,
     /// Approve this repository's own CLIs and commands there without asking
     #[arg(long)]
     trust: bool,
@@ -49,8 +54,19 @@ pub(crate) fn run(args: &MoveArgs, context: &Context) -> Result<(), PawError> {
         name => Some(HostName::new(name)?),
     };
     match (context.find_remote(&args.agent)?, to) {
+        // An earlier move there was killed.
+        (Some((session, agent)), Some(to)) if agent.host == to && agent.unfinished => {
+            context.complete_remote(&session, &agent, args.trust)?;
+            context.follow_remote();
+            Ok(())
+        }
         (Some((_, agent)), Some(to)) if agent.host == to => Err(already_there(&agent.branch, &args.to)),
-        (Some((session, agent)), to) => from_host(&session, &agent, to.as_ref(), args.trust, context),
+        (Some((session, agent)), to) => from_host(&session, &agent, to.as_ref(), args, context),
+        (None, _) if args.from_snapshot => {
+            let (agent, _) = session.receipt.find_named(&args.agent)?;
+            let problem = format!("{} runs on this machine, so its work needs no snapshot", agent.branch);
+            Err(PawError::new(ErrorCode::InvalidArgument, problem).hint("omit --from-snapshot"))
+        }
         (None, Some(to)) => from_here(&session, args, &to, context),
         (None, None) => {
             let (agent, _) = session.receipt.find_named(&args.agent)?;
@@ -90,16 +106,28 @@ fn from_host(
     session: &Session,
     agent: &RemoteAgentReceipt,
     to: Option<&HostName>,
-    trust: bool,
+    args: &MoveArgs,
     context: &Context,
 ) -> Result<(), PawError> {
     let host = hub::require_host(&session.repo, session.receipt.cluster.as_ref(), &agent.host)?;
     if let Some(to) = to {
         context.require_machine(session, to)?;
     }
-    context.output.progress(&format!("stopping {} on {}", agent.agent_id, agent.host));
-    let work = relocate::bring(&session.repo, &host, agent)?;
     let (id, branch) = (&agent.agent_id, &agent.branch);
+    let work = if args.from_snapshot {
+        relocate::bring_last(&session.repo, &host.name, agent, format!("{} was not asked", host.name))?
+    } else {
+        context.output.progress(&format!("stopping {id} on {}", agent.host));
+        relocate::bring(&session.repo, &host, agent).map_err(|error| {
+            let has_choice = !error.is_other_hub();
+            let error = PawError::from(error);
+            if has_choice {
+                error.hint("--from-snapshot continues from its last snapshot, without asking that machine")
+            } else {
+                error
+            }
+        })?
+    };
     let task = match &work {
         MovedWork::Live(taken) => taken.task.as_deref().or(agent.task.as_deref()),
         MovedWork::Last { reason, snapshot } => {
@@ -116,7 +144,7 @@ fn from_host(
     let started = match to {
         Some(to) => {
             let read = read.map_or(KnownRead::Nowhere, KnownRead::Marks);
-            context.start_moved(to, (branch, &agent.cli), (task, read), trust)
+            context.start_moved(to, (branch, &agent.cli), (task, read), args.trust)
         }
         None => start_here(session, agent, (task, read), context),
     };
@@ -159,8 +187,8 @@ fn warn_of_age(agent: &RemoteAgentReceipt, reason: &str, since: Option<jiff::Tim
     };
     context.output.warn(&format!("{reason}; {} continues from {from}", agent.branch));
     context.output.note(&format!(
-        "what it did there since stays on {}; when {} returns, it is saved there and removed",
-        agent.host, agent.host
+        "what it did there since stays on {0}; when {0} answers as before, it is saved there and removed",
+        agent.host
     ));
 }
 

@@ -12,7 +12,8 @@ use crate::session::own_pane;
 
 /// Remove agents from the running session
 ///
-/// Ends each agent's CLI, closes its pane and removes its worktree. The branch is kept, and the other agents keep running.
+/// Ends each agent's CLI, closes its pane and removes its worktree. The branch is kept, and the other agents keep running. With --force,
+/// an agent on another machine is removed whatever that machine answers; its last snapshot is kept for `git paw undo`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   git paw remove feat/api

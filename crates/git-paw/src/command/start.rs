@@ -186,7 +186,7 @@ fn begin(args: &StartArgs, context: &Context) -> Result<Option<StartedSession>, 
             }
             let (receipt, state) =
                 existing::bring_back(services, receipt, &site, (&running, &lock), context)?;
-            context.resume_remote(&receipt, state == StartOutcome::Running)?;
+            context.resume_remote(&receipt, state == StartOutcome::Running, args.trust)?;
             (receipt, state)
         }
         None => match start_new(args, services, &site, (&running, &lock), context)? {

@@ -1,9 +1,9 @@
 //! Removes agents and sessions on other machines.
 
 use paw_broker::log::StreamId;
-use paw_cluster::hub::{Hub, HubError};
+use paw_cluster::hub::{Hub, HubError, StrayWork};
 use paw_cluster::nats::{self, NatsSettings};
-use paw_cluster::{credentials, link, snapshot};
+use paw_cluster::{credentials, snapshot};
 use paw_core::receipt::{ClusterReceipt, RemoteAgentReceipt};
 use paw_core::{PawError, Receipt};
 use paw_session::lifecycle::Session;
@@ -31,18 +31,16 @@ impl Context {
         let removed = if is_last {
             hub.purge_host(&agent.host, force)
         } else {
-            let flags = [(keep_worktree, "--keep-worktree"), (force, "--force")];
-            let flags: Vec<_> = flags.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag).collect();
-            hub.remove(agent, &flags)
+            hub.remove(agent, (keep_worktree, force))
         };
         match removed {
-            Ok(()) => {}
-            Err(error) if !error.is_unreachable() => return Err(error.into()),
+            Ok(stray) => self.print_stray(&stray),
+            Err(error) if error.is_refusal() && !force || error.is_other_hub() => return Err(error.into()),
             Err(error) if force => return self.remove_lost(session, agent, &error),
             Err(error) => {
                 return Err(PawError::from(error).hint(format!(
-                    "--force removes it now, and what is there when {} returns; 'git paw move {} --to local' continues it from \
-                     its last snapshot",
+                    "--force removes it now, and what is there when {0} answers as before; 'git paw move {1} --to local \
+                     --from-snapshot' continues it from its last snapshot",
                     agent.host, agent.agent_id
                 )));
             }
@@ -54,7 +52,18 @@ impl Context {
             .say(&format!("removed the agent of {} on {}; kept the branch{kept}", agent.branch, agent.host))
     }
 
-    /// Removes an agent whose machine cannot be reached. What is there is removed when the machine returns.
+    fn print_stray(&self, stray: &[StrayWork]) {
+        for StrayWork { host, branch, saved } in stray {
+            self.output
+                .warn(&format!("{host} has no branch '{branch}'; the work of its agent is saved as it is"));
+            match saved {
+                Ok(rescue) => print_rescue(rescue, self),
+                Err(error) => self.output.warn(&format!("its work is only kept there: {error}")),
+            }
+        }
+    }
+
+    /// Removes an agent whose machine cannot be used. What is there is removed when the machine answers as before.
     fn remove_lost(
         &self,
         session: &Session,
@@ -66,25 +75,27 @@ impl Context {
         self.keep_last_snapshot(session, agent, "when the agent was removed");
         Hub { session, dirs: &self.dirs }.forget_lost(agent)?;
         self.announce_receipt();
-        self.output
-            .note(&format!("when {host} returns, the work of {agent_id} there is saved there and removed"));
+        self.output.note(&format!(
+            "when {host} answers as before, the work of {agent_id} there is saved there and removed"
+        ));
         self.output.say(&format!("removed the agent of {branch} on {host}; kept the branch"))
     }
 
-    /// Removes the sessions of the other machines. With `force`, a machine that cannot be reached is left as it is. Returns
+    /// Removes the sessions of the other machines. With `force`, a machine that cannot be used is left as it is. Returns
     /// whether this is the hub: a copy of it has nothing on other machines.
     pub(crate) fn purge_remote(&self, session: &Session, force: bool) -> Result<bool, PawError> {
         let hub = Hub { session, dirs: &self.dirs };
         let mut is_hub = session.receipt.cluster.as_ref().is_some_and(ClusterReceipt::is_hub);
         for host in self.remote_hosts(&session.receipt)? {
             match hub.purge_host(&host.name, force) {
-                Ok(()) => {
+                Ok(stray) => {
+                    self.print_stray(&stray);
                     self.fetch_rescues(session, &host.name);
                     self.output.note(&format!("removed the session's worktrees on {}", host.name));
                 }
                 Err(error) if force => {
                     self.output.warn(&format!("left as it is on {}: {error}", host.name));
-                    is_hub &= !link::is_other_hub(&error.to_string());
+                    is_hub &= !error.is_other_hub();
                     for agent in
                         session.receipt.remote_agents().iter().filter(|agent| agent.host == host.name)
                     {
@@ -103,11 +114,11 @@ impl Context {
         Ok(is_hub)
     }
 
-    /// Saves the last work of an agent on a machine that cannot be reached, for `git paw undo`.
+    /// Saves the last work of an agent on a machine that cannot be used, for `git paw undo`.
     fn keep_last_snapshot(&self, session: &Session, agent: &RemoteAgentReceipt, when: &str) {
         let RemoteAgentReceipt { agent_id, branch, host, .. } = agent;
         let Some(last) = snapshot::load(&session.repo, host).remove(agent_id) else { return };
-        let reason = format!("{host} could not be reached {when}");
+        let reason = format!("{host} could not be used {when}");
         match rescue::store_commit(&session.repo, branch, &last.commit, &reason) {
             Ok(rescue) => print_rescue(&rescue, self),
             Err(error) => self.output.warn(&format!("the last snapshot of {branch} is lost: {error}")),

@@ -3,6 +3,7 @@
 mod credentials;
 mod faults;
 mod hub_start;
+mod interrupted;
 mod moves;
 mod old_server;
 mod page;
@@ -301,7 +302,7 @@ fn a_machine_that_cannot_be_reached_is_shown_and_its_messages_arrive_afterwards(
     );
     let lost = world.paw(&["remove", "feat-b"]);
     assert!(lost.code == 1 && lost.stderr.contains("error: cannot reach big: ssh: "), "{lost}");
-    assert!(lost.stderr.contains("'git paw move feat-b --to local'"), "{lost}");
+    assert!(lost.stderr.contains("'git paw move feat-b --to local --from-snapshot'"), "{lost}");
     let kept = world.paw(&["purge"]);
     assert_eq!(kept.code, 1, "{kept}");
     // Both sides keep working.

@@ -30,7 +30,12 @@ pub fn fetch_branch(repo: &Repo, host: &RemoteHost, branch: &BranchName) -> Resu
     let incoming = format!("refs/paw/hosts/{}/{branch}", host.name);
     let path = host.path.as_deref().unwrap_or(Path::new(""));
     let fetched = git.fetch_from((&host.target, path), [format!("+{full}:{incoming}")]);
-    fetched.map_err(|error| explain(host, error))?;
+    fetched.map_err(|error| match &error {
+        GitError::Failed { stderr, .. } if stderr.contains("couldn't find remote ref") => {
+            HubError::NoBranch { host: host.name.clone(), branch: branch.clone() }
+        }
+        _ => explain(host, error),
+    })?;
     let new = git.find_object(&incoming, "commit")?.ok_or(HubError::NoCommit)?;
     let Some(old) = git.find_tip(branch)? else {
         git.create_ref(&full, &new)?;

@@ -12,6 +12,7 @@ use paw_session::lifecycle::LifecycleError;
 use paw_session::receipts::ReceiptsError;
 use paw_worktree::rescue::RescueError;
 
+use crate::link;
 use crate::remote::RemoteError;
 use crate::snapshot::LARGEST;
 
@@ -30,6 +31,8 @@ pub enum HubError {
     IdTaken { branch: BranchName, id: AgentId },
     #[error("{host} still has a session of this repository that another session started")]
     OtherSession { host: HostName, path: PathBuf },
+    #[error("{host} has no branch '{branch}'")]
+    NoBranch { host: HostName, branch: BranchName },
     #[error("the repository has no commit yet")]
     NoCommit,
     #[error("{host} has uncommitted changes in {}", list(paths))]
@@ -70,10 +73,16 @@ pub enum HubError {
 }
 
 impl HubError {
-    /// Whether the machine cannot be reached now.
-    pub fn is_unreachable(&self) -> bool {
+    /// Whether a machine refused a copy of its hub.
+    pub fn is_other_hub(&self) -> bool {
+        link::is_other_hub(&self.to_string())
+    }
+
+    /// Whether git-paw on the machine answered as it should, with what to do about it.
+    pub fn is_refusal(&self) -> bool {
         match self {
-            Self::Ssh(error) | Self::Remote(RemoteError::Ssh(error)) => error.is_unreachable(),
+            Self::Kept { .. } | Self::NoBranch { .. } => true,
+            Self::Remote(RemoteError::Refused { hints, .. }) => !hints.is_empty(),
             _ => false,
         }
     }
@@ -97,6 +106,10 @@ impl Diagnostic for HubError {
             Self::OtherSession { host, path } => report(ErrorCode::FailedPrecondition).hint(format!(
                 "look at it with 'git paw status' in {} on {host}, then purge it there",
                 path.display()
+            )),
+            Self::NoBranch { branch, .. } => report(ErrorCode::FailedPrecondition).hint(format!(
+                "if it was renamed there, rename it back; 'git paw remove {branch} --force' removes the agent and keeps its work for \
+                 'git paw undo'"
             )),
             Self::NoCommit => report(ErrorCode::FailedPrecondition).hint("commit something first"),
             Self::Kept { .. } => report(ErrorCode::FailedPrecondition)

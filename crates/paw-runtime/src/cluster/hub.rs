@@ -206,6 +206,10 @@ impl RunningHub {
         for (name, host) in cluster.hosts.iter().filter(|(name, _)| wanted(name)) {
             let (Some(ssh), Some(path)) = (&host.ssh, &host.path) else { continue };
             if self.tunnels.contains_key(name) {
+                // A lost machine is cleaned up when it is connected again.
+                if has_left(name) && self.reaches.is_reachable(name) {
+                    self.snapshots.clean_left(name);
+                }
                 continue;
             }
             let endpoint = if let Some(server) = &self.server {
@@ -271,6 +275,11 @@ impl HostReaches {
 
     fn load(&self) -> BTreeMap<HostName, HostReach> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn is_reachable(&self, host: &HostName) -> bool {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(host).is_some_and(|reach| reach.is_reachable)
     }
 
     fn note(&self, host: &HostName, state: TunnelState) {

@@ -93,7 +93,7 @@ impl TwoMachines {
     }
 
     /// Ends the tmux server and the session's process on the other machine.
-    fn end_session_there(&self) {
+    pub(super) fn end_session_there(&self) {
         let clone = self.clone();
         let is_there = |pid: &u32| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == clone);
         self.machine.tmux(&["kill-server"]);

@@ -1,6 +1,7 @@
-//! Agents that are removed although their machine cannot be reached.
+//! Agents that are removed or moved although their machine cannot be used.
 
 use std::fs;
+use std::path::PathBuf;
 
 use paw_testkit::{git, wait_until};
 use serde_json::Value;
@@ -10,14 +11,7 @@ use super::TwoMachines;
 #[test]
 fn an_agent_on_a_lost_machine_is_removed_by_force_with_its_last_work_kept_and_cleaned_up_there_later() {
     let Some(mut world) = TwoMachines::new() else { return };
-    world.start();
-    world.wait_until_reachable(true);
-    let there = world.worktree();
-    fs::write(there.join("idea.txt"), "half a thought\n").unwrap();
-    wait_until("its work is copied", || {
-        let show = ["show", "refs/paw/snapshots/big/feat-b:idea.txt"];
-        (world.machine.sandbox.run(&world.repo.root, "git", show).code == 0).then_some(())
-    });
+    let there = world.start_with_work();
     world.machine.stop();
     world.machine.end_connections();
     world.wait_until_reachable(false);
@@ -41,4 +35,169 @@ fn an_agent_on_a_lost_machine_is_removed_by_force_with_its_last_work_kept_and_cl
         world.machine.sandbox.run(&world.clone(), "git", show).stdout == "after that\n"
     });
     assert!(later.is_some(), "{stored}");
+}
+
+/// What a machine that was set up again, or that refuses its user, does with a command of the hub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OtherMachine {
+    /// It has another host key.
+    OtherKey,
+    /// The user is refused.
+    OtherUser,
+    /// It has git-paw, and nothing else.
+    EmptyDisk,
+    /// It has no git-paw any longer.
+    NoProgram,
+}
+
+impl OtherMachine {
+    fn replace(self, world: &TwoMachines) {
+        let machine = &world.machine;
+        match self {
+            Self::OtherKey => {
+                let other = fs::read_to_string(machine.key("user.pub")).unwrap();
+                fs::write(machine.key("known"), format!("[127.0.0.1]:{} {other}", machine.port)).unwrap();
+            }
+            Self::OtherUser => machine.write_client_config("no-such-user"),
+            Self::EmptyDisk => {
+                world.end_session_there();
+                let old = machine.sandbox.root().join("old-disk");
+                fs::rename(machine.there(), &old).unwrap();
+                fs::create_dir_all(machine.there()).unwrap();
+                fs::copy(old.join(".profile"), machine.there().join(".profile")).unwrap();
+            }
+            Self::NoProgram => {
+                world.end_session_there();
+                fs::remove_file(machine.bin().join("git-paw")).unwrap();
+            }
+        }
+        machine.end_connections();
+    }
+
+    /// What the hub says about it.
+    fn reason(self) -> &'static str {
+        match self {
+            Self::OtherKey => "the host key of big has changed",
+            Self::OtherUser => "big refuses this user or key",
+            Self::EmptyDisk => "does not appear to be a git repository",
+            Self::NoProgram => "git-paw: not found",
+        }
+    }
+
+    fn restore(self, world: &TwoMachines) {
+        let machine = &world.machine;
+        match self {
+            Self::OtherKey => machine.know_server(),
+            Self::OtherUser => machine.write_client_config("root"),
+            Self::NoProgram => {
+                std::os::unix::fs::symlink(machine.program(), machine.bin().join("git-paw")).unwrap();
+            }
+            Self::EmptyDisk => {}
+        }
+    }
+}
+
+impl TwoMachines {
+    /// A session whose agent on the other machine has uncommitted work that the hub has a snapshot of.
+    fn start_with_work(&self) -> PathBuf {
+        self.start();
+        self.wait_until_reachable(true);
+        let there = self.worktree();
+        fs::write(there.join("idea.txt"), "half a thought\n").unwrap();
+        let git = |args: [&str; 2]| self.machine.sandbox.run(&self.repo.root, "git", args);
+        let known = self.repo.root.join(".git/paw/snapshots-big.json");
+        wait_until("its work is copied", || {
+            (git(["show", "refs/paw/snapshots/big/feat-b:idea.txt"]).code == 0).then_some(())?;
+            let commit = git(["rev-parse", "refs/paw/snapshots/big/feat-b"]).stdout;
+            fs::read_to_string(&known).ok()?.contains(commit.trim()).then_some(())
+        });
+        there
+    }
+
+    /// The session on the hub.
+    fn receipt(&self) -> String {
+        let sessions = self.machine.sandbox.home().join(".local/share/git-paw/sessions");
+        let files = fs::read_dir(sessions).unwrap().map(|entry| entry.unwrap().path());
+        files
+            .filter(|path| path.extension().is_some_and(|end| end == "json"))
+            .map(|path| fs::read_to_string(path).unwrap())
+            .collect()
+    }
+}
+
+fn an_agent_is_removed_by_force_from(other: OtherMachine) {
+    let Some(world) = TwoMachines::new() else { return };
+    let there = world.start_with_work();
+    other.replace(&world);
+    world.wait_until_reachable(false);
+    let refused = world.paw(&["remove", "feat-b"]);
+    assert_eq!(refused.code, 1, "{refused}");
+    assert!(refused.stderr.contains("hint: --force removes it now"), "{refused}");
+    assert_ne!(world.agent("feat/b"), Value::Null);
+    let removed = world.run(&["remove", "feat-b", "--force"]);
+    assert!(removed.stderr.contains(other.reason()), "{removed}");
+    assert!(!removed.stderr.contains("cannot reach"), "{removed}");
+    assert_eq!(world.agent("feat/b"), Value::Null, "{removed}");
+    let idea = fs::read_to_string(world.restore("feat/b").join("idea.txt")).unwrap();
+    assert_eq!(idea, "half a thought\n");
+    other.restore(&world);
+    match other {
+        OtherMachine::OtherKey | OtherMachine::OtherUser | OtherMachine::NoProgram => {
+            world.run(&["start"]);
+            wait_until("the machine is cleaned up", || (!there.exists()).then_some(()));
+        }
+        OtherMachine::EmptyDisk => {
+            // An agent can start there, and nothing is left to be cleaned up.
+            world.run(&["add", "feat/c@big"]);
+            wait_until("nothing is left to clean", || (!world.receipt().contains("to_clean")).then_some(()));
+            assert_eq!(world.agent("feat/c")["host"]["name"], "big");
+        }
+    }
+}
+
+#[test]
+fn an_agent_is_removed_by_force_from_a_machine_with_another_host_key() {
+    an_agent_is_removed_by_force_from(OtherMachine::OtherKey);
+}
+
+#[test]
+fn an_agent_is_removed_by_force_from_a_machine_that_refuses_the_user() {
+    an_agent_is_removed_by_force_from(OtherMachine::OtherUser);
+}
+
+#[test]
+fn an_agent_is_removed_by_force_from_a_machine_with_an_empty_disk() {
+    an_agent_is_removed_by_force_from(OtherMachine::EmptyDisk);
+}
+
+#[test]
+fn an_agent_is_removed_by_force_from_a_machine_that_lost_git_paw() {
+    an_agent_is_removed_by_force_from(OtherMachine::NoProgram);
+}
+
+#[test]
+fn an_agent_moves_from_its_last_snapshot_without_asking_its_machine() {
+    let Some(world) = TwoMachines::new() else { return };
+    world.start_with_work();
+    OtherMachine::EmptyDisk.replace(&world);
+    world.wait_until_reachable(false);
+    let failed = world.paw(&["move", "feat-b", "--to", "local"]);
+    assert!(failed.code == 1 && failed.stderr.contains("--from-snapshot"), "{failed}");
+    assert_eq!(world.agent("feat/b")["host"]["name"], "big");
+    let moved = world.run(&["move", "feat-b", "--to", "local", "--from-snapshot"]);
+    assert!(moved.stderr.contains("feat/b continues from its snapshot of 20"), "{moved}");
+    assert_eq!(world.agent("feat/b")["host"], Value::Null);
+    let idea = fs::read_to_string(world.here("feat-b").join("idea.txt")).unwrap();
+    assert_eq!(idea, "half a thought\n");
+}
+
+#[test]
+fn a_machine_that_answers_is_cleaned_up_after_a_move_that_did_not_ask_it() {
+    let Some(world) = TwoMachines::new() else { return };
+    let there = world.start_with_work();
+    world.run(&["move", "feat-b", "--to", "local", "--from-snapshot"]);
+    let idea = fs::read_to_string(world.here("feat-b").join("idea.txt")).unwrap();
+    assert_eq!(idea, "half a thought\n");
+    wait_until("the old worktree is removed", || (!there.exists()).then_some(()));
+    assert!(!world.machine.tmux(&["list-panes", "-a"]).stdout.contains("feat"), "{}", world.logs());
 }
