@@ -8,6 +8,7 @@ mod moves;
 mod old_server;
 mod page;
 mod page_terminal;
+mod permissions;
 mod rebase;
 mod removal;
 mod snapshots;

@@ -5,7 +5,7 @@ use std::fs;
 use paw_testkit::{RunOutput, Sandbox, TestRepo};
 use serde_json::Value;
 
-use crate::paw::{document, paw};
+use crate::paw::{PROGRAM, document, paw};
 
 /// A repository with a branch `feat/a` and a gate that leaves a line in a file outside.
 struct Scene {
@@ -63,6 +63,30 @@ fn verify_signs_its_result_and_proof_shows_it() {
         ran.stdout.contains("result       verified") && ran.stdout.contains("gate         test passed"),
         "{ran}"
     );
+}
+
+#[test]
+fn a_proof_names_the_machine_that_made_it() {
+    let scene = Scene::new();
+    // A machine with a name of its own, where that is allowed.
+    let renamed = |args: &str| {
+        let script = format!("hostname worker-7 && exec '{PROGRAM}' {args}");
+        scene.sandbox.run(&scene.repo.root, "/usr/bin/unshare", ["--uts", "/bin/sh", "-c", &script])
+    };
+    let (ran, name) = match renamed("--version").code {
+        0 => (renamed("verify feat/a"), "worker-7".to_owned()),
+        _ => (scene.paw(&["verify", "feat/a"]), paw_host::machine::name()),
+    };
+    assert_eq!(ran.code, 0, "{ran}");
+    let proof = scene.json(&["proof", "show", "feat/a", "--json"]);
+    assert_eq!(proof["record"]["host"], name.as_str());
+    let shown = scene.paw(&["proof", "show", "feat/a"]);
+    assert!(shown.stdout.contains(&name), "{shown}");
+    // The name is signed, too.
+    let exported = scene.paw(&["proof", "export", "feat/a"]).stdout;
+    let forged = scene.sandbox.write("forged.json", &exported.replace(&name, "worker-8"));
+    let check = scene.paw(&["proof", "check", forged.to_str().unwrap()]);
+    assert_eq!(check.code, 1, "{check}");
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Snapshots of the dashboard.
 
 use crossterm::event::KeyCode;
+use paw_core::HostName;
 use paw_screen::dashboard::{DashboardHost, DashboardOptions, DashboardUpdate};
-use paw_view::{BranchTip, ViewEvent};
+use paw_view::{BranchTip, HostReach, MemberHost, ViewEvent};
 
 use crate::sample;
 use crate::test_dashboard::{TestDashboard, now};
@@ -89,4 +90,31 @@ fn commits_ahead_of_and_behind_main_are_shown() {
     let mut dashboard = TestDashboard::with(sample::options(), view, 120, 30);
     assert!(dashboard.shows("commits") && dashboard.shows("+2 -1"), "{}", dashboard.screen());
     assert!(dashboard.keys("i").shows("+2 -1"), "{}", dashboard.screen());
+}
+
+#[test]
+fn an_agent_on_another_machine_shows_its_host_and_since_when_that_is_unreachable() {
+    let with_reach = |reach: Option<HostReach>| {
+        let mut view = sample::session(now());
+        for agent in view.agents.iter_mut().filter(|agent| agent.id.as_str() == "feat-auth") {
+            let name = HostName::new("big").unwrap();
+            agent.member.as_mut().unwrap().host = Some(MemberHost { name, reach: reach.clone() });
+        }
+        TestDashboard::with(sample::options(), view, 120, 30)
+    };
+    let reach = |is_reachable: bool| {
+        let problem = (!is_reachable).then(|| "No route to host".to_owned());
+        Some(HostReach { is_reachable, since: sample::ago(now(), 42 * 60), problem })
+    };
+    for reach in [None, reach(true)] {
+        let line = with_reach(reach).line("claude@big");
+        assert!(line.contains("feat-auth") && line.contains("working") && !line.contains("42m"), "{line}");
+    }
+    let mut lost = with_reach(reach(false));
+    let line = lost.line("claude@big");
+    assert!(line.contains("feat-auth") && line.contains("unreachable") && line.contains("42m"), "{line}");
+    assert!(!lost.line("feat-api").contains("unreachable"), "only agents there are");
+    let details = lost.keys("gi").screen();
+    assert!(details.contains("big, unreachable since 2026-11-15 08:48"), "{details}");
+    assert!(details.contains("No route to host"), "{details}");
 }
