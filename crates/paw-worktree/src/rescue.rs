@@ -16,6 +16,7 @@
 //! Nested repositories, including submodules and those in ignored directories, are stored completely if they contain
 //! work: their files and their git directory, so that branches, stashes and reflogs are restored too.
 
+mod allowed_paths;
 mod branch;
 mod error;
 mod files;

@@ -64,7 +64,14 @@ impl Header {
     /// None if git paw did not write the message, or a later version did.
     pub(super) fn from_message(message: &str) -> Option<Self> {
         let json = message.lines().find(|line| line.starts_with('{'))?;
-        serde_json::from_str(json).ok().filter(|header: &Self| header.version == VERSION)
+        let header: Self = serde_json::from_str(json).ok()?;
+        (header.version == VERSION && header.has_object_ids()).then_some(header)
+    }
+
+    /// The ids become arguments of git, which takes other words for options.
+    fn has_object_ids(&self) -> bool {
+        let is_id = |id: &String| id.len() >= 40 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        [&self.head, &self.tip, &self.index_tree, &self.state].into_iter().flatten().all(is_id)
     }
 }
 

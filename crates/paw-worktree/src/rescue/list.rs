@@ -47,6 +47,13 @@ pub(super) struct StoredRescue {
     pub(super) header: Header,
 }
 
+impl StoredRescue {
+    pub(super) fn unreadable(&self, problem: &'static str) -> RescueError {
+        let (id, commit) = (self.rescue.id.clone(), self.rescue.commit.clone());
+        RescueError::Unreadable { id, commit, problem }
+    }
+}
+
 pub(super) fn require_stored(repo: &Repo, id: &str) -> Result<StoredRescue, RescueError> {
     let mut all = load(&repo.git())?;
     match match_id(id, all.iter().map(|stored| stored.rescue.id.as_str())) {

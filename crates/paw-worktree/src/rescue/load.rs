@@ -12,14 +12,9 @@ const MAX_BATCH_BYTES: u64 = 32 * 1024 * 1024;
 /// The manifest of a rescue. Empty for the tip of a branch, which has only commits.
 pub(super) fn load_items(repo: &Repo, stored: &StoredRescue) -> Result<Vec<ManifestItem>, RescueError> {
     let Some(state) = &stored.header.state else { return Ok(Vec::new()) };
-    let unreadable = |problem| RescueError::Unreadable {
-        id: stored.rescue.id.clone(),
-        commit: stored.rescue.commit.clone(),
-        problem,
-    };
     let manifest = repo.git().run(["cat-file", "blob", &format!("{state}:manifest")]);
-    let manifest = manifest.map_err(|_| unreadable("its manifest is missing"))?;
-    manifest::from_bytes(&manifest).ok_or_else(|| unreadable("its manifest is corrupt"))
+    let manifest = manifest.map_err(|_| stored.unreadable("its manifest is missing"))?;
+    manifest::from_bytes(&manifest).map_err(|problem| stored.unreadable(problem))
 }
 
 /// Calls `with` for each item and its content, holding one batch in memory.

@@ -4,10 +4,11 @@
 //! name (`.git`, for example), so restoring uses the paths from the manifest.
 
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use paw_host::git::TreeEntry;
 
+use super::allowed_paths::is_allowed;
 use super::bytes_path;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -105,9 +106,19 @@ pub(super) fn to_bytes(items: &[ManifestItem]) -> Vec<u8> {
     bytes
 }
 
-/// None if a line is invalid, or if a path could escape the worktree.
-pub(super) fn from_bytes(bytes: &[u8]) -> Option<Vec<ManifestItem>> {
-    bytes.split(|byte| *byte == 0).filter(|line| !line.is_empty()).map(item).collect()
+/// Why a manifest is not used.
+pub(super) const FORBIDDEN_PATH: &str = "it contains a path that git does not allow";
+const CORRUPT: &str = "its manifest is corrupt";
+
+/// The problem if a line is invalid, or if a path is not one that git reports in a worktree.
+pub(super) fn from_bytes(bytes: &[u8]) -> Result<Vec<ManifestItem>, &'static str> {
+    let lines = bytes.split(|byte| *byte == 0).filter(|line| !line.is_empty());
+    lines
+        .map(|line| {
+            let item = item(line).ok_or(CORRUPT)?;
+            if is_allowed(item.kind, &item.path) { Ok(item) } else { Err(FORBIDDEN_PATH) }
+        })
+        .collect()
 }
 
 fn item(line: &[u8]) -> Option<ManifestItem> {
@@ -115,9 +126,8 @@ fn item(line: &[u8]) -> Option<ManifestItem> {
     let mut text = || fields.next().and_then(|field| std::str::from_utf8(field).ok());
     let (kind, mode, oid) = (text()?, text()?, text()?);
     let path = bytes_path(fields.next()?);
-    let inside = path.components().all(|part| matches!(part, Component::Normal(_))) && path.is_relative();
     let known = oid == "-" || oid.bytes().all(|byte| byte.is_ascii_hexdigit());
-    (inside && known && path.file_name().is_some()).then_some(())?;
+    known.then_some(())?;
     Some(ManifestItem {
         kind: ItemKind::ALL.into_iter().find(|known| known.as_str() == kind)?,
         mode: u32::from_str_radix(mode, 8).ok()?,
@@ -153,6 +163,8 @@ fn is_forbidden_in_tree(part: &[u8], symlink: bool) -> bool {
 mod tests {
     use proptest::prelude::*;
 
+    use std::path::Component;
+
     use super::*;
 
     fn path() -> impl Strategy<Value = PathBuf> {
@@ -178,7 +190,7 @@ mod tests {
                     path,
                 })
                 .collect();
-            prop_assert_eq!(from_bytes(&to_bytes(&items)), Some(items));
+            prop_assert_eq!(from_bytes(&to_bytes(&items)), Ok(items));
         }
 
         #[test]
@@ -192,7 +204,8 @@ mod tests {
     #[test]
     fn manifest_refuses_a_path_outside_the_worktree() {
         for path in ["/etc/passwd", "../x", "a/../../x", "./x"] {
-            assert_eq!(from_bytes(format!("untracked 100644 ab {path}\0").as_bytes()), None, "{path}");
+            let line = format!("untracked 100644 ab {path}\0");
+            assert_eq!(from_bytes(line.as_bytes()), Err(FORBIDDEN_PATH), "{path}");
         }
     }
 

@@ -201,6 +201,8 @@ fn relink_modules(
         let old_worktree = header.worktree.as_ref().map(|PathText(dir)| dir.clone()).unwrap_or_default();
         if let Some(checkout) = old.as_deref().and_then(|old| old.strip_prefix(old_worktree).ok())
             && worktree.join(checkout).join(".git").is_file()
+            && files::find_obstacle(admin_dir, &item.path).is_none()
+            && files::find_obstacle(worktree, &checkout.join(".git")).is_none()
         {
             link_module(&worktree.join(checkout), &admin_dir.join(module))?;
         }

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use paw_host::git::{DifferenceKind, Git, GitError, Repo, TreeEntry};
 
 use super::RescueError;
+use super::allowed_paths::{find_alias, is_tracked_path};
 use super::branch::restore_branch;
 use super::files::{self, Content};
 use super::list::StoredRescue;
 use super::load::{for_each_blob, load_items};
-use super::manifest::{ItemKind, ManifestItem};
+use super::manifest::{FORBIDDEN_PATH, ItemKind, ManifestItem};
 use super::restore::{RestoreOptions, RestoredRescue};
 use super::uncommitted::git_dir;
 
@@ -40,6 +41,9 @@ pub(super) fn write_files(
     items: &[ManifestItem],
     options: RestoreOptions<'_>,
 ) -> Result<Vec<PathBuf>, RescueError> {
+    if find_alias(dir, items).is_some() {
+        return Err(stored.unreadable(FORBIDDEN_PATH));
+    }
     let git = repo.git();
     let wanted =
         |path: &Path| options.paths.is_empty() || options.paths.iter().any(|only| path.starts_with(only));
@@ -131,7 +135,7 @@ fn committed(
         items.iter().map(|item| super::manifest::tree_path(&item.path, item.is_symlink())).collect();
     let entries = git.tree_entries(&stored.rescue.commit)?.into_iter();
     Ok(entries
-        .filter(|entry| wanted(&entry.path) && entry.mode != "160000")
+        .filter(|entry| wanted(&entry.path) && entry.mode != "160000" && is_tracked_path(&entry.path))
         .filter(|entry| !known.contains(entry.path.as_path()) && !shown.contains(&entry.path))
         .collect())
 }

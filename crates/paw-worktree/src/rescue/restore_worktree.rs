@@ -10,12 +10,13 @@ use paw_host::files::{Access, write_atomic};
 use paw_host::git::{Git, GitError, Repo};
 use paw_host::locks::WorktreesLock;
 
+use super::allowed_paths::{find_alias, is_tracked_path};
 use super::branch::{BranchOutcome, restore_branch};
 use super::files::{self, Content};
 use super::header::{Header, PathText};
 use super::list::StoredRescue;
 use super::load::{for_each_blob, load_items};
-use super::manifest::{ItemKind, ManifestItem};
+use super::manifest::{FORBIDDEN_PATH, ItemKind, ManifestItem};
 use super::restore::{RestoreOptions, RestoredRescue};
 use super::uncommitted::git_dir;
 use super::{RescueError, bytes_path, restore_files};
@@ -68,8 +69,11 @@ fn populate(
         git.plumb(None, ["reset", "--hard", "--quiet"])?;
         return Ok(Vec::new());
     }
+    if find_alias(dir, items).is_some() {
+        return Err(stored.unreadable(FORBIDDEN_PATH));
+    }
     restore_admin_files(&git, &admin_dir, items)?;
-    check_out_unchanged(&git, dir, items)?;
+    check_out_unchanged(&git, dir, (stored, items))?;
     let files = restore_work_files(&git, dir, items)?;
     relink_modules(dir, &admin_dir, &stored.header, items)?;
     // A nonzero exit code only means that there are changes.
@@ -78,13 +82,21 @@ fn populate(
 }
 
 /// Checks out files that are not in the rescue because they match the index.
-fn check_out_unchanged(git: &Git, dir: &Path, items: &[ManifestItem]) -> Result<(), RescueError> {
+fn check_out_unchanged(
+    git: &Git,
+    dir: &Path,
+    (stored, items): (&StoredRescue, &[ManifestItem]),
+) -> Result<(), RescueError> {
     let held: HashSet<&Path> = items
         .iter()
         .filter(|item| restore_files::is_file(item) || item.kind == ItemKind::Deleted)
         .map(|item| item.path.as_path())
         .collect();
     let mut entries = git.index_entries()?;
+    // git checks a path when it adds it to an index, and not when it checks it out.
+    if !entries.iter().all(|entry| is_tracked_path(&entry.path)) {
+        return Err(stored.unreadable(FORBIDDEN_PATH));
+    }
     entries.retain(|entry| entry.stage == 0 && !entry.skipped && !held.contains(entry.path.as_path()));
     let names: Vec<&[u8]> = entries.iter().map(|entry| entry.path.as_os_str().as_bytes()).collect();
     let check_out = git.plumbing(None, ["checkout-index", "--force", "--quiet", "-z", "--stdin"]);
@@ -128,7 +140,7 @@ fn restore_admin_files(git: &Git, admin_dir: &Path, items: &[ManifestItem]) -> R
 fn is_location_specific(path: &Path) -> bool {
     ["HEAD", "gitdir", "commondir", "locked", "logs", "refs", "reftable"]
         .iter()
-        .any(|name| path.starts_with(name))
+        .any(|name| path.iter().next().is_some_and(|first| first.eq_ignore_ascii_case(name)))
 }
 
 /// Restores the worktree's own configuration, such as a sparse checkout, except for settings with its old path.
@@ -165,7 +177,9 @@ fn restore_work_files(git: &Git, dir: &Path, items: &[ManifestItem]) -> Result<V
     })?;
     for item in of(ItemKind::Directory).chain(of(ItemKind::Permissions)) {
         let path = dir.join(&item.path);
-        if fs::symlink_metadata(&path).map_or(true, |metadata| metadata.is_symlink()) {
+        if files::find_obstacle(dir, &item.path).is_some()
+            || fs::symlink_metadata(&path).map_or(true, |metadata| metadata.is_symlink())
+        {
             continue;
         }
         fs::set_permissions(&path, Permissions::from_mode(item.permissions()))
@@ -194,6 +208,9 @@ fn relink_modules(
         let Some(target) = text.strip_prefix(b"gitdir: ") else { continue };
         let target = resolve_lexically(&old_dir.join(checkout), &bytes_path(target.trim_ascii_end()));
         let Ok(module) = target.strip_prefix(old_admin) else { continue };
+        if files::find_obstacle(admin_dir, &module.join("config")).is_some() {
+            continue;
+        }
         link_module(&dir.join(checkout), &admin_dir.join(module))?;
     }
     Ok(())

@@ -3,6 +3,7 @@
 
 mod commits;
 mod crash;
+mod hostile;
 mod lists;
 mod mixtures;
 mod nested;
