@@ -28,6 +28,7 @@ use paw_session::specs::{self, SpecEntry};
 use paw_supervisor::approval::load_hub_supervision;
 use paw_view::HostReach;
 use paw_worktree::diff::WorkDiff;
+use paw_worktree::rescue::RefusedRescue;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -49,6 +50,9 @@ pub(crate) struct SnapshotSource {
     #[serde(skip_serializing_if = "Option::is_none")]
     unreachable_since: Option<Timestamp>,
 }
+
+/// A machine could offer any number of rescues.
+const MOST_REPORTED: usize = 20;
 
 fn time(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
@@ -381,9 +385,19 @@ impl Context {
 
     /// What was removed on another machine can be restored on this one.
     pub(crate) fn fetch_rescues(&self, session: &Session, host: &HostName) {
-        let host = hub::require_host(&session.repo, session.receipt.cluster.as_ref(), host);
-        if let Err(error) = host.and_then(|host| hub::fetch_rescues(&session.repo, &host)) {
-            self.output.warn(&format!("removed work is only kept there: {error}"));
+        let cluster = session.receipt.cluster.as_ref();
+        let found = hub::require_host(&session.repo, cluster, host);
+        match found.and_then(|found| hub::fetch_rescues(&session.repo, &found, cluster)) {
+            Ok(refused) => {
+                let more = refused.len().saturating_sub(MOST_REPORTED);
+                for RefusedRescue { id, reason } in refused.into_iter().take(MOST_REPORTED) {
+                    self.output.warn(&format!("rescue '{id}' of {host} was left there: {reason}"));
+                }
+                if more > 0 {
+                    self.output.warn(&format!("{more} more rescues of {host} were left there"));
+                }
+            }
+            Err(error) => self.output.warn(&format!("removed work is only kept there: {error}")),
         }
     }
 

@@ -19,6 +19,7 @@
 mod allowed_paths;
 mod branch;
 mod error;
+mod fetched;
 mod files;
 mod header;
 mod id;
@@ -47,6 +48,7 @@ use serde::{Deserialize, Serialize};
 
 pub use branch::BranchOutcome;
 pub use error::RescueError;
+pub use fetched::{RefusedRescue, take_fetched};
 pub use id::PREFIX as REFS;
 pub(crate) use ignored_repositories::find_ignored_repositories;
 pub(crate) use list::require_with_tip;

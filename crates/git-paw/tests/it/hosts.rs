@@ -17,6 +17,7 @@ mod supervision;
 mod sweep;
 mod two_hubs;
 mod unattended;
+mod untrusted_rescues;
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};

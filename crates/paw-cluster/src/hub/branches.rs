@@ -1,10 +1,14 @@
 //! Branches and rescued work, between the hub and a host.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use paw_core::{BranchName, ErrorReport};
+use paw_core::paths::PawDir;
+use paw_core::receipt::ClusterReceipt;
+use paw_core::{AgentId, BranchName, ErrorReport};
+use paw_host::files::{self, Access};
 use paw_host::git::{BranchLocation, Git, GitError, Repo};
-use paw_worktree::rescue;
+use paw_worktree::rescue::{self, RefusedRescue};
 
 use super::HubError;
 use crate::remote::RemoteHost;
@@ -50,11 +54,30 @@ pub fn fetch_branch(repo: &Repo, host: &RemoteHost, branch: &BranchName) -> Resu
     Ok(())
 }
 
-/// Brings the work that a host kept before a removal, for `git paw undo`.
-pub fn fetch_rescues(repo: &Repo, host: &RemoteHost) -> Result<(), HubError> {
+/// Brings the work that a host kept before a removal, for `git paw undo`: harmless work of the agents that it has or had in this
+/// session. Everything else stays there, and is returned the first time.
+pub fn fetch_rescues(
+    repo: &Repo,
+    host: &RemoteHost,
+    cluster: Option<&ClusterReceipt>,
+) -> Result<Vec<RefusedRescue>, HubError> {
     let path = host.path.as_deref().unwrap_or(Path::new(""));
-    let all = format!("{0}*:{0}*", rescue::REFS);
-    repo.git().fetch_from((&host.target, path), [all]).map_err(|error| explain(host, error))
+    let staged = format!("refs/paw/fetched/{}/", host.name);
+    let fetched = repo.git().fetch_from((&host.target, path), [format!("+{}*:{staged}*", rescue::REFS)]);
+    fetched.map_err(|error| explain(host, error))?;
+    let file = PawDir::of(&repo.common_dir).judged_rescues(&host.name);
+    let text = files::load_text(&file)?;
+    let before = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_else(BTreeSet::new);
+    let mut judged = before.clone();
+    let agents = cluster.and_then(|cluster| Some(&cluster.hosts.get(&host.name)?.agents));
+    let is_wanted = |branch: &BranchName| {
+        agents.is_some_and(|agents| agents.contains(&AgentId::for_branch(branch, |_| false)))
+    };
+    let refused = rescue::take_fetched(repo, &staged, &mut judged, is_wanted)?;
+    if judged != before {
+        files::write_atomic(&file, &serde_json::to_vec(&judged).unwrap_or_default(), Access::Private)?;
+    }
+    Ok(refused)
 }
 
 /// Stores refs of the hub in the clone of a host. git-paw receives them there, so that it can refuse a copy of the hub.

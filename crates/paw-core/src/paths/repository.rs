@@ -129,6 +129,11 @@ impl PawDir {
         self.0.join(format!("snapshots-{host}.json"))
     }
 
+    /// Which rescues of another machine were taken or refused.
+    pub fn judged_rescues(&self, host: &HostName) -> PathBuf {
+        self.0.join(format!("rescues-{host}.json"))
+    }
+
     /// The user's token.
     pub fn operator_token(&self) -> PathBuf {
         self.0.join("operator-token")

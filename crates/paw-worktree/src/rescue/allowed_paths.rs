@@ -2,7 +2,9 @@
 //! and a `.git` in the wrong place decides which commands git runs.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
@@ -54,4 +56,38 @@ pub(super) fn find_alias(dir: &Path, items: &[ManifestItem]) -> Option<PathBuf> 
 fn is_same_file(one: &Path, other: &Path) -> bool {
     let identity = |path: &Path| fs::symlink_metadata(path).map(|found| (found.dev(), found.ino())).ok();
     identity(one).is_some_and(|one| identity(other) == Some(one))
+}
+
+/// Whether some system takes the name for `.git`: macOS ignores case and some characters, Windows ignores case and what follows a
+/// colon, trailing dots and spaces, and has a short name for it.
+pub(super) fn is_git_on_any_system(name: &OsStr) -> bool {
+    let plain: Vec<u8> = name.as_bytes().iter().filter(|byte| byte.is_ascii()).copied().collect();
+    let end = plain.iter().position(|byte| matches!(byte, b':' | b'\\')).unwrap_or(plain.len());
+    let trailing = plain[..end].iter().rev().take_while(|byte| matches!(byte, b'.' | b' ')).count();
+    let name = &plain[..end - trailing];
+    name.eq_ignore_ascii_case(DOT_GIT.as_bytes()) || name.eq_ignore_ascii_case(b"git~1")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_some_system_takes_for_git_are_known() {
+        for name in [
+            ".git",
+            ".GIT",
+            ".g\u{200c}it",
+            ".git.",
+            ".git . ",
+            "GIT~1",
+            ".git::$INDEX_ALLOCATION",
+            ".git\\x",
+        ] {
+            assert!(is_git_on_any_system(OsStr::new(name)), "{name}");
+        }
+        for name in [".gitignore", ".git.bak", "git", "git~12", "x.git", ""] {
+            assert!(!is_git_on_any_system(OsStr::new(name)), "{name}");
+        }
+    }
 }

@@ -70,11 +70,16 @@ pub(super) fn require_stored(repo: &Repo, id: &str) -> Result<StoredRescue, Resc
 }
 
 fn load(git: &Git) -> Result<Vec<StoredRescue>, RescueError> {
+    load_below(git, PREFIX)
+}
+
+/// The rescues whose refs begin with `prefix`.
+pub(super) fn load_below(git: &Git, prefix: &str) -> Result<Vec<StoredRescue>, RescueError> {
     let format = "--format=%(refname)%00%(objectname)%00%(contents)%00";
-    let listing = git.run(["for-each-ref", format, PREFIX])?;
+    let listing = git.run(["for-each-ref", format, prefix])?;
     let fields: Vec<&[u8]> = listing.split(|byte| *byte == 0).collect();
     let mut all: Vec<StoredRescue> =
-        fields.chunks_exact(3).filter_map(|fields| stored(fields[0], fields[1], fields[2])).collect();
+        fields.chunks_exact(3).filter_map(|fields| stored(prefix, fields)).collect();
     all.sort_by(|a, b| (b.header.created_at, &b.rescue.id).cmp(&(a.header.created_at, &a.rescue.id)));
     Ok(all)
 }
@@ -115,9 +120,10 @@ pub(super) fn find_same(
 }
 
 /// None for a ref that git paw did not create.
-fn stored(reference: &[u8], commit: &[u8], message: &[u8]) -> Option<StoredRescue> {
+fn stored(prefix: &str, fields: &[&[u8]]) -> Option<StoredRescue> {
+    let [reference, commit, message] = fields else { return None };
     let reference = std::str::from_utf8(reference).ok()?.trim_start_matches('\n');
-    let id = reference.strip_prefix(PREFIX)?.to_owned();
+    let id = reference.strip_prefix(prefix)?.to_owned();
     let commit = std::str::from_utf8(commit).ok()?.to_owned();
     let header = Header::from_message(&String::from_utf8_lossy(message))?;
     Some(StoredRescue { rescue: from_header(id, commit, header.clone()), header })
