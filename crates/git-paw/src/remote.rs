@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use jiff::Timestamp;
 use paw_cluster::credentials;
 use paw_cluster::host::HostError;
-use paw_cluster::hub::{self, Hub, KnownRead, RemoteAgentRequest};
+use paw_cluster::hub::{self, Hub, HubError, KnownRead, RemoteAgentRequest};
 use paw_cluster::link;
 use paw_cluster::nats;
 use paw_cluster::remote::RemoteHost;
@@ -274,15 +274,35 @@ impl Context {
         Ok(host.ask(args, &Value::Null)?)
     }
 
-    /// Brings the branches of agents on other machines up to date. A machine that cannot be reached is only a warning: the
-    /// commits that are here are used.
-    pub(crate) fn fetch_remote(&self, session: &Session, wanted: impl Fn(&BranchName) -> bool) {
-        for agent in session.receipt.remote_agents().iter().filter(|agent| wanted(&agent.branch)) {
-            let host = hub::require_host(&session.repo, session.receipt.cluster.as_ref(), &agent.host);
-            let fetched = host.and_then(|host| hub::fetch_branch(&session.repo, &host, &agent.branch));
-            if let Err(error) = fetched {
-                self.output.warn(&format!("cannot fetch {} from {}: {error}", agent.branch, agent.host));
+    /// Brings the branches of all agents on other machines up to date. Problems are only warnings: the commits that are here
+    /// are used.
+    pub(crate) fn fetch_remote(&self, session: &Session) {
+        for agent in session.receipt.remote_agents() {
+            if let Err(error) = self.fetch_from_host(session, agent) {
+                let report = error.report();
+                self.output.warn(&report.message);
+                report.hints.iter().for_each(|hint| self.output.note(hint));
             }
+        }
+    }
+
+    /// Brings one branch up to date, if its agent is on another machine. Fails if it cannot move here, because the command is
+    /// about its newest commits.
+    pub(crate) fn fetch_remote_branch(&self, session: &Session, branch: &BranchName) -> Result<(), PawError> {
+        let agent = session.receipt.remote_agents().iter().find(|agent| agent.branch == *branch);
+        agent.map_or(Ok(()), |agent| self.fetch_from_host(session, agent))
+    }
+
+    /// A machine that cannot be reached is only a warning.
+    fn fetch_from_host(&self, session: &Session, agent: &RemoteAgentReceipt) -> Result<(), PawError> {
+        let host = hub::require_host(&session.repo, session.receipt.cluster.as_ref(), &agent.host);
+        match host.and_then(|host| hub::fetch_branch(&session.repo, &host, &agent.branch)) {
+            Err(error @ HubError::InUse { .. }) => Err(error.into()),
+            Err(error) => {
+                self.output.warn(&format!("cannot fetch {} from {}: {error}", agent.branch, agent.host));
+                Ok(())
+            }
+            Ok(()) => Ok(()),
         }
     }
 

@@ -9,7 +9,7 @@ use paw_core::receipt::RemoteAgentReceipt;
 use paw_core::{BranchName, Diagnostic as _, HostName};
 use paw_session::lifecycle::Session;
 use paw_supervisor::merge::RemoteWorktrees;
-use paw_supervisor::merge::advance::AdvanceResult;
+use paw_worktree::advance::AdvanceResult;
 use serde::{Deserialize, Serialize};
 
 /// What the machine of a branch answers.

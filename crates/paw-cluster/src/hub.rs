@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 
 use branches::find_or_create;
 pub use branches::{fetch_branch, fetch_rescues, push};
+pub(crate) use branches::{move_branch, require_free};
 pub use error::HubError;
 use paw_broker::log::{ReadMark, StreamId};
 use paw_core::paths::PawDir;

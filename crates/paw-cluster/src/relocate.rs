@@ -12,7 +12,7 @@ use paw_host::git::{KeptWork, Repo};
 use paw_session::Receipts;
 use paw_session::lifecycle::Session;
 use paw_worktree::diff::WorkDiff;
-use paw_worktree::{moved, rescue};
+use paw_worktree::moved;
 use serde::{Deserialize, Serialize};
 
 use crate::hub::{self, Hub, HubError, PurgedHost, leave_others};
@@ -91,6 +91,8 @@ pub enum MovedWork {
 /// Stops an agent on another machine and brings its work to the hub; if the machine cannot be reached, uses the last snapshot.
 /// If the work cannot be brought, the agent runs there again.
 pub fn bring(repo: &Repo, host: &RemoteHost, agent: &RemoteAgentReceipt) -> Result<MovedWork, HubError> {
+    // Checked first, because the agent would have been stopped for nothing.
+    hub::require_free(repo, &agent.branch)?;
     match host.ask(&["__host", "take", agent.agent_id.as_str()], &()) {
         Ok(taken) => match fetch_taken(repo, host, &agent.branch) {
             Ok(()) => Ok(MovedWork::Live(taken)),
@@ -137,10 +139,7 @@ fn use_snapshot(repo: &Repo, branch: &BranchName, commit: &str) -> Result<(), Hu
             // The commits on the hub are newer than the snapshot.
             return Ok(moved::forget(repo, branch)?);
         }
-        if !git.is_ancestor(&tip, &base)? {
-            rescue::store_tip(repo, branch, "its agent moved, with other commits")?;
-        }
-        git.run(["update-ref", branch.full_ref().as_str(), base.as_str(), tip.as_str()])?;
+        hub::move_branch(repo, branch, (&tip, &base), "its agent moved, with other commits")?;
     }
     git.run(["update-ref", moved::moved_ref(branch).as_str(), commit])?;
     Ok(())

@@ -9,9 +9,8 @@
 //! - [`outcome`]: the result of a branch; `messages`: the messages about it
 //! - [`planned_merge`]: plans a merge; [`run`]: runs it
 //! - [`project_tests`]: a merge with the project's own gates
-//! - [`advance`]: moves branches; [`remote_worktrees`]: those on other machines; `journal`: the state of a merge on disk
+//! - [`remote_worktrees`]: branches on other machines; `journal`: the state of a merge on disk
 
-pub mod advance;
 mod error;
 mod journal;
 pub mod members;

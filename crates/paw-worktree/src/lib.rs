@@ -5,6 +5,7 @@
 //! - [`create`] and [`check`]: creation, and the checks that run before anything changes
 //! - [`session`]: the worktrees of a session's agents
 //! - [`diff`]: the work in a worktree, uncommitted files included
+//! - [`advance`]: moves branches, with the files of the worktree that has them checked out
 //! - [`moved`]: work that an agent takes along to another machine
 //! - [`checkout`]: every checkout of a repository, and the one that a person means by a name
 //! - [`list`], [`switch`], [`remove`], [`adopt`]: the other operations
@@ -17,6 +18,7 @@
 //! - [`error`] and [`id`]: errors and ids; [`crash`]: crash points for tests
 
 pub mod adopt;
+pub mod advance;
 pub mod check;
 pub mod checkout;
 pub mod copy;

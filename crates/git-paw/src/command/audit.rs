@@ -98,7 +98,7 @@ fn find(args: &AuditArgs, context: &Context) -> Result<BranchAudit, PawError> {
     let repo = context.require_repo()?;
     let branch = context.find_meant_branch(&args.branch)?;
     if let Some(session) = context.find_session()? {
-        context.fetch_remote(&session, |other| *other == branch);
+        context.fetch_remote_branch(&session, &branch)?;
     }
     let git = repo.git();
     let tip = git.find_tip(&branch)?.ok_or_else(|| GateError::NoBranch(branch.clone()))?;

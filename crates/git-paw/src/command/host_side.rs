@@ -16,10 +16,10 @@ use paw_host::process::exec_program;
 use paw_host::{clock, files};
 use paw_session::lifecycle::purge::PurgeProgress;
 use paw_session::lifecycle::remove::RemoveAgentOptions;
-use paw_supervisor::merge::{MergeLock, advance};
+use paw_supervisor::merge::MergeLock;
 use paw_supervisor::prompt_reply::{PendingPrompt, PromptReply};
 use paw_supervisor::unattended::AttendantLock;
-use paw_worktree::{Worktrees, moved, rescue};
+use paw_worktree::{Worktrees, advance, moved, rescue};
 use serde_json::json;
 
 use crate::context::Context;

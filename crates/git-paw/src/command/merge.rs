@@ -71,7 +71,7 @@ pub(crate) fn run(args: &MergeArgs, context: &Context) -> Result<ExitCode, PawEr
     }
     let session = context.find_session()?;
     if let Some(session) = &session {
-        context.fetch_remote(session, |_| true);
+        context.fetch_remote(session);
     }
     let open = || project_tests::open(only, &repo, session.as_ref());
     if args.dry_run {

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use paw_broker::log::ReadMark;
-use paw_cluster::hub::{self, Hub, HubAssignment, KnownRead, RemoteAgentRequest};
+use paw_cluster::hub::{self, Hub, HubAssignment, HubError, KnownRead, RemoteAgentRequest};
 use paw_cluster::relocate::{self, MovedWork};
 use paw_core::receipt::{ClusterReceipt, RemoteAgentReceipt};
 use paw_core::{AgentId, BranchName, ErrorCode, ErrorReport, HostName, PawError};
@@ -119,7 +119,7 @@ fn from_host(
     } else {
         context.output.progress(&format!("stopping {id} on {}", agent.host));
         relocate::bring(&session.repo, &host, agent).map_err(|error| {
-            let has_choice = !error.is_other_hub();
+            let has_choice = !error.is_other_hub() && !matches!(error, HubError::InUse { .. });
             let error = PawError::from(error);
             if has_choice {
                 error.hint("--from-snapshot continues from its last snapshot, without asking that machine")

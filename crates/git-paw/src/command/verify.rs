@@ -118,7 +118,7 @@ fn gather(args: &VerifyArgs, context: &Context) -> Result<GateRequest, PawError>
     let branch = context.find_meant_branch(&args.branch)?;
     let repo = context.require_repo()?;
     if let Some(session) = context.find_session()? {
-        context.fetch_remote(&session, |other| *other == branch);
+        context.fetch_remote_branch(&session, &branch)?;
     }
     let consent = Consent::of_flag(args.trust);
     let checks = approval::checks(&repo, consent, context)?;

@@ -35,6 +35,7 @@ impl Context {
         };
         match removed {
             Ok(stray) => self.print_stray(&stray),
+            Err(error @ HubError::InUse { .. }) => return Err(error.into()),
             Err(error) if error.is_refusal() && !force || error.is_other_hub() => return Err(error.into()),
             Err(error) if force => return self.remove_lost(session, agent, &error),
             Err(error) => {

@@ -1,5 +1,6 @@
 //! Sessions with agents on another machine, over a real ssh server and a real NATS server.
 
+mod checked_out;
 mod credentials;
 mod faults;
 mod hub_start;

@@ -8,10 +8,14 @@ use paw_core::receipt::ClusterReceipt;
 use paw_core::{AgentId, BranchName, ErrorReport};
 use paw_host::files::{self, Access};
 use paw_host::git::{BranchLocation, Git, GitError, Repo};
+use paw_worktree::advance::{self, AdvanceResult, BranchHolder};
 use paw_worktree::rescue::{self, RefusedRescue};
 
 use super::HubError;
 use crate::remote::RemoteHost;
+
+/// Why a branch moved, in its reflog.
+const FETCH_REFLOG: &str = "git paw: fetched from another machine";
 
 /// The tip of a branch, which is created at the main checkout's commit if it does not exist anywhere.
 pub(super) fn find_or_create(git: &Git, branch: &BranchName) -> Result<(String, bool), HubError> {
@@ -28,7 +32,7 @@ pub(super) fn find_or_create(git: &Git, branch: &BranchName) -> Result<(String, 
     Ok((tip, true))
 }
 
-/// Brings a branch from its host. If it was rewritten there, the tip that it had here is stored first, for `git paw undo`.
+/// Brings a branch from its host, with the files of the worktree that has it checked out here, see [`move_branch`].
 pub fn fetch_branch(repo: &Repo, host: &RemoteHost, branch: &BranchName) -> Result<(), HubError> {
     let (git, full) = (repo.git(), branch.full_ref());
     let incoming = format!("refs/paw/hosts/{}/{branch}", host.name);
@@ -45,13 +49,47 @@ pub fn fetch_branch(repo: &Repo, host: &RemoteHost, branch: &BranchName) -> Resu
         git.create_ref(&full, &new)?;
         return Ok(());
     };
-    if old != new {
-        if !git.is_ancestor(&old, &new)? {
-            rescue::store_tip(repo, branch, "it was rewritten on another machine")?;
-        }
-        git.run(["update-ref", full.as_str(), new.as_str(), old.as_str()])?;
+    move_branch(repo, branch, (&old, &new), "it was rewritten on another machine")
+}
+
+/// Moves a branch of the hub to a commit of its host. Where it is checked out, it only moves forward, with the files, and only
+/// if none of them was changed. Where it is not, a tip that is left behind is stored first, for `git paw undo`.
+pub(crate) fn move_branch(
+    repo: &Repo,
+    branch: &BranchName,
+    (old, new): (&str, &str),
+    why_left: &str,
+) -> Result<(), HubError> {
+    let git = repo.git();
+    if old == new {
+        return Ok(());
     }
+    require_free(repo, branch)?;
+    let in_use = |why: String| HubError::InUse { branch: branch.clone(), why };
+    if git.is_ancestor(old, new)? {
+        return match advance::fast_forward(repo, branch, (old, new), FETCH_REFLOG)? {
+            AdvanceResult::Done => Ok(()),
+            // Another command may have fetched it at the same time.
+            AdvanceResult::Moved if git.find_tip(branch)?.as_deref() == Some(new) => Ok(()),
+            AdvanceResult::Moved => Err(in_use("it is moved by another command".to_owned())),
+            AdvanceResult::Refused(why) => Err(in_use(why)),
+        };
+    }
+    if let BranchHolder::CheckedOut(path) = advance::find_holder(repo, branch)? {
+        let why = format!("it was rewritten there and is checked out at {}", path.display());
+        return Err(in_use(why));
+    }
+    rescue::store_tip(repo, branch, why_left)?;
+    git.run(["update-ref", "-m", FETCH_REFLOG, branch.full_ref().as_str(), new, old])?;
     Ok(())
+}
+
+/// Fails if a worktree here has the branch checked out and cannot be brought along.
+pub(crate) fn require_free(repo: &Repo, branch: &BranchName) -> Result<(), HubError> {
+    match advance::find_obstacle(repo, branch)? {
+        Some(why) => Err(HubError::InUse { branch: branch.clone(), why }),
+        None => Ok(()),
+    }
 }
 
 /// Brings the work that a host kept before a removal, for `git paw undo`: harmless work of the agents that it has or had in this

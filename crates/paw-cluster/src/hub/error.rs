@@ -27,6 +27,8 @@ pub enum HubError {
     NotTheHub,
     #[error("branch '{branch}' is already checked out at {}", path.display())]
     CheckedOut { branch: BranchName, path: PathBuf },
+    #[error("cannot update branch '{branch}' from its machine: {why}")]
+    InUse { branch: BranchName, why: String },
     #[error("the agent of '{branch}' would have the id '{id}', which another agent has")]
     IdTaken { branch: BranchName, id: AgentId },
     #[error("{host} still has a session of this repository that another session started")]
@@ -111,6 +113,8 @@ impl Diagnostic for HubError {
                 "if it was renamed there, rename it back; 'git paw remove {branch} --force' removes the agent and keeps its work for \
                  'git paw undo'"
             )),
+            Self::InUse { .. } => report(ErrorCode::FailedPrecondition)
+                .hint("commit there, or switch to another branch there, and try again"),
             Self::NoCommit => report(ErrorCode::FailedPrecondition).hint("commit something first"),
             Self::Kept { .. } => report(ErrorCode::FailedPrecondition)
                 .hint("commit them there, or use --force (changes are kept for 'git paw undo')"),

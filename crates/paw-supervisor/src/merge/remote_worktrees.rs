@@ -3,8 +3,7 @@
 use std::fmt::Debug;
 
 use paw_core::BranchName;
-
-use super::advance::AdvanceResult;
+use paw_worktree::advance::AdvanceResult;
 
 /// The worktrees on other machines.
 pub trait RemoteWorktrees: Debug {

@@ -4,9 +4,9 @@ use jiff::Timestamp;
 use paw_broker::Message;
 use paw_core::text::short_commit;
 use paw_core::{AgentId, BranchName, PawError};
+use paw_worktree::advance::{self, AdvanceResult};
 use paw_worktree::rescue;
 
-use super::advance::{self, AdvanceResult};
 use super::messages::{MarkedMessage, MergeMessages};
 use super::outcome::{CommitTestResult, MergeOutcome, MergeSkip};
 use super::plan::{self, MergeAction, MergeDecision, MergeEntry, MergeStage};

@@ -18,15 +18,17 @@ pub enum AdvanceResult {
 }
 
 /// Where a branch is checked out.
-enum BranchHolder {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BranchHolder {
     NotCheckedOut,
     CheckedOut(PathBuf),
+    /// It is being rebased, or checked out more than once.
     Busy(String),
 }
 
 /// Fast-forwards `base` from one commit to another. If it is checked out, its files are updated; if that would overwrite
 /// changed, untracked or ignored files, git refuses and nothing changes.
-pub(super) fn fast_forward(
+pub fn fast_forward(
     repo: &Repo,
     base: &BranchName,
     (from, to): (&str, &str),
@@ -110,7 +112,8 @@ fn swap(
     }
 }
 
-fn find_holder(repo: &Repo, branch: &BranchName) -> Result<BranchHolder, GitError> {
+/// The worktree that has the branch checked out.
+pub fn find_holder(repo: &Repo, branch: &BranchName) -> Result<BranchHolder, GitError> {
     if is_being_rebased(&repo.common_dir, branch) {
         return Ok(BranchHolder::Busy(format!("{branch} is being rebased")));
     }
