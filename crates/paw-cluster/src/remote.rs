@@ -138,10 +138,15 @@ impl RemoteHost {
     }
 }
 
+/// How far a document may be from the beginning, and how many lines before it may look like its beginning: each costs a copy.
+const LONGEST_GREETING: usize = 64 << 10;
+const MOST_BEGINNINGS: usize = 32;
+
 /// The document in what a machine printed. A login script may print something first.
 fn find_answer<T: DeserializeOwned>(output: &str) -> Option<T> {
     let is_first = |start: usize| start == 0 || output.as_bytes()[start - 1] == b'\n';
     let starts = output.match_indices(['{', '[']).map(|(start, _)| start).filter(|start| is_first(*start));
+    let starts = starts.take_while(|start| *start < LONGEST_GREETING).take(MOST_BEGINNINGS);
     starts.into_iter().find_map(|start| serde_json::from_str(&text::line(output[start..].trim())).ok())
 }
 
@@ -196,6 +201,15 @@ mod tests {
         let one: Option<Value> = find_answer("{\"agent\": \"b\"}");
         assert_eq!(one.unwrap()["agent"], "b");
         assert_eq!(find_answer::<Vec<Value>>("git-paw 0.0.1\n"), None);
+    }
+
+    #[test]
+    fn an_answer_of_many_beginnings_is_read_only_so_often() {
+        let greeting = "[motd]\n".repeat(MOST_BEGINNINGS - 1);
+        assert_eq!(find_answer::<Value>(&format!("{greeting}{{}}\n")), Some(serde_json::json!({})));
+        assert_eq!(find_answer::<Value>(&format!("{greeting}[\n{{}}\n")), None);
+        // Trying every line would take hours.
+        assert_eq!(find_answer::<Value>(&"[\n".repeat(1 << 19)), None);
     }
 
     #[test]

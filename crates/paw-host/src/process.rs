@@ -55,6 +55,8 @@ pub enum ProcessError {
     NoSandbox { command: String, reason: String },
     #[error("cannot run '{command}': {source}")]
     Spawn { command: String, source: io::Error },
+    #[error("'{command}' printed more than {} MB", limit >> 20)]
+    TooMuchOutput { command: String, limit: usize },
     #[error("lost contact with '{command}': {source}")]
     Wait { command: String, source: io::Error },
 }
@@ -123,6 +125,7 @@ pub struct Command {
     removed: Vec<OsString>,
     input: Input,
     limit: Option<Duration>,
+    output_limit: Option<usize>,
     sandbox: Option<Sandbox>,
     contained: bool,
 }
@@ -138,6 +141,7 @@ impl Command {
             removed: Vec::new(),
             input: Input::default(),
             limit: None,
+            output_limit: None,
             sandbox: None,
             contained: false,
         }
@@ -203,6 +207,13 @@ impl Command {
     #[must_use]
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.limit = Some(limit);
+        self
+    }
+
+    /// A program that prints more bytes than this is killed, and [`Command::capture`] fails: what it prints is kept in memory.
+    #[must_use]
+    pub fn output_limit(mut self, bytes: usize) -> Self {
+        self.output_limit = Some(bytes);
         self
     }
 
@@ -425,6 +436,22 @@ mod tests {
         let exit = Command::new("yes").time_limit(limit).stream(|_, _| lines += 1).unwrap();
         assert_eq!(exit, Exit::TimedOut { limit });
         assert!(lines > 0);
+    }
+
+    #[test]
+    fn a_program_that_prints_more_than_its_limit_is_killed_with_everything_it_started() {
+        let kept =
+            sh("head -c 600 /dev/zero; head -c 400 /dev/zero >&2").output_limit(1000).capture().unwrap();
+        assert_eq!((kept.stdout.len(), kept.stderr.len(), kept.exit), (600, 400, Exit::Code(0)));
+        let dir = tempfile::tempdir().unwrap();
+        let script = format!("sleep 600 & echo $! $$ >{}/pids; exec yes", dir.path().display());
+        let endless = sh(&script).output_limit(1 << 20).capture().unwrap_err();
+        assert!(matches!(endless, ProcessError::TooMuchOutput { limit: 1_048_576, .. }), "{endless}");
+        let pids = std::fs::read_to_string(dir.path().join("pids")).unwrap();
+        assert_eq!(pids.split_whitespace().count(), 2);
+        for pid in pids.split_whitespace() {
+            assert!(!tree::is_running(pid.parse().unwrap()), "process {pid} is still running");
+        }
     }
 
     #[test]

@@ -15,6 +15,8 @@ use crate::process::{Command, Exit, Output, ProcessError, shell_quote};
 /// ssh exits with this code if it fails itself.
 pub const SSH_FAILED: i32 = 255;
 const CONNECT_SECONDS: u32 = 10;
+/// What another machine prints is kept in memory. The largest answers are diffs.
+pub(crate) const LARGEST_OUTPUT: usize = 64 << 20;
 
 /// A destination as ssh takes it: `user@host`, an alias, or `ssh://user@host:port`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +62,8 @@ pub enum SshError {
     Unreachable { target: SshTarget, reason: String },
     #[error("{target} did not answer within {}s", limit.as_secs())]
     TimedOut { target: SshTarget, limit: Duration },
+    #[error("{target} printed more than {} MB", LARGEST_OUTPUT >> 20)]
+    TooMuchOutput { target: SshTarget },
     #[error("a command on {target} failed: {reason}")]
     Failed { target: SshTarget, reason: String },
     #[error(transparent)]
@@ -88,7 +92,10 @@ impl Diagnostic for SshError {
             Self::Denied(target) => report(ErrorCode::FailedPrecondition).hint(format!(
                 "check the user name; 'ssh -o BatchMode=yes {target} true' must work without a password"
             )),
-            Self::Unreachable { .. } | Self::TimedOut { .. } | Self::Failed { .. } => {
+            Self::Unreachable { .. }
+            | Self::TimedOut { .. }
+            | Self::TooMuchOutput { .. }
+            | Self::Failed { .. } => {
                 report(ErrorCode::FailedPrecondition)
             }
             Self::Process(error) => error.report(),
@@ -163,7 +170,11 @@ impl SshTarget {
 
     /// Like [`Self::run`], whatever the exit code of the command. Only failures of ssh itself are errors.
     pub fn capture(&self, command: &str, input: Vec<u8>, limit: Duration) -> Result<Output, SshError> {
-        let output = self.plain(command).input(input).time_limit(limit).capture()?;
+        let command = self.plain(command).input(input).time_limit(limit).output_limit(LARGEST_OUTPUT);
+        let output = command.capture().map_err(|error| match error {
+            ProcessError::TooMuchOutput { .. } => SshError::TooMuchOutput { target: self.clone() },
+            error => error.into(),
+        })?;
         match output.exit {
             Exit::TimedOut { limit } => Err(SshError::TimedOut { target: self.clone(), limit }),
             Exit::Code(SSH_FAILED) => Err(self.explain(&output.stderr)),

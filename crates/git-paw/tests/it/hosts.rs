@@ -5,6 +5,7 @@ mod credentials;
 mod faults;
 mod hub_start;
 mod interrupted;
+mod limits;
 mod moves;
 mod old_server;
 mod page;

@@ -53,5 +53,6 @@ impl Git {
             .env("GIT_SSH_COMMAND", ssh::git_ssh_command(shared))
             .env("GIT_SSH_VARIANT", "ssh")
             .time_limit(LIMIT)
+            .output_limit(ssh::LARGEST_OUTPUT)
     }
 }

@@ -106,19 +106,26 @@ fn run(command: &Command, mut on_bytes: impl FnMut(Stream, &[u8])) -> Result<Exi
     run_once(command, &mut on_bytes)
 }
 
-fn run_once(command: &Command, mut on_bytes: &mut dyn FnMut(Stream, &[u8])) -> Result<Exit, ProcessError> {
+fn run_once(command: &Command, on_bytes: &mut dyn FnMut(Stream, &[u8])) -> Result<Exit, ProcessError> {
     let watch = Stopwatch::start();
-    let has_tree = command.limit.is_some() || command.sandbox.is_some() || command.contained;
+    let has_limit = command.limit.is_some() || command.output_limit.is_some();
+    let has_tree = has_limit || command.sandbox.is_some() || command.contained;
     let cookie = has_tree.then(tree::Cookie::new);
     let mut child = spawn(command, Terminal::Hidden, cookie.as_ref())?;
     let mut poller = attach(&mut child, command)?;
     let mut deadline = Deadline::after(command.limit);
     let mut timed_out = None;
     let mut members = BTreeSet::new();
+    let mut printed = 0;
     while !poller.is_done() {
         let had_ended = poller.has_ended();
         match poller
-            .poll_once(deadline.remaining(), &mut on_bytes)
+            .poll_once(deadline.remaining(), |stream, bytes| {
+                printed += bytes.len();
+                if !command.is_over_limit(printed) {
+                    on_bytes(stream, bytes);
+                }
+            })
             .map_err(|source| wait_error(command, source))?
         {
             Polled::Ready if poller.has_ended() && !had_ended => {
@@ -142,17 +149,33 @@ fn run_once(command: &Command, mut on_bytes: &mut dyn FnMut(Stream, &[u8])) -> R
                 deadline = Deadline::after(Some(GRACE_PERIOD));
             }
         }
+        if command.is_over_limit(printed) {
+            break;
+        }
     }
-    if timed_out.is_some() || command.sandbox.is_some() {
+    let is_over_limit = command.is_over_limit(printed);
+    if is_over_limit {
+        let _ = child.kill();
+    }
+    if is_over_limit || timed_out.is_some() || command.sandbox.is_some() {
         tree::kill_all(child.id(), cookie.as_ref(), members);
     }
     if let Some(cookie) = cookie {
         cookie.forget();
     }
     let status = child.wait().map_err(|source| wait_error(command, source))?;
+    if let Some(limit) = command.output_limit.filter(|_| is_over_limit) {
+        return Err(ProcessError::TooMuchOutput { command: command.to_string(), limit });
+    }
     let exit = timed_out.map_or_else(|| exit_of(status), |limit| Exit::TimedOut { limit });
     trace(command, exit, &watch);
     Ok(exit)
+}
+
+impl Command {
+    fn is_over_limit(&self, printed: usize) -> bool {
+        self.output_limit.is_some_and(|limit| printed > limit)
+    }
 }
 
 /// Asks the members of a process tree to end. The engine of a sandbox would end at once and take the program with it.
