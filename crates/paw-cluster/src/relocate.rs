@@ -1,5 +1,6 @@
 //! An agent that moves: it is stopped where it runs, its work is brought to the hub, and it starts again on another machine.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use paw_broker::SessionId;
@@ -7,7 +8,7 @@ use paw_broker::log::{self, ReadMark};
 use paw_core::paths::PawDir;
 use paw_core::receipt::{ClusterReceipt, RemoteAgentReceipt};
 use paw_core::{AgentId, BranchName, HostName, PawError, SessionName};
-use paw_host::files;
+use paw_host::files::{self, Lock};
 use paw_host::git::{KeptWork, Repo};
 use paw_session::Receipts;
 use paw_session::lifecycle::Session;
@@ -189,17 +190,28 @@ impl Hub<'_> {
 }
 
 /// Removes an agent that has moved from the machine it left. Uncommitted changes are stored there first. A machine without
-/// agents keeps nothing of the session.
-pub fn clean(host: &RemoteHost, agent: &AgentId, has_others: bool) -> Result<(), HubError> {
-    if has_others {
+/// agents keeps nothing of the session; returns whether that is so.
+pub fn clean(
+    repo: &Repo,
+    (receipts, session): (&Receipts, &SessionName),
+    (name, agent): (&HostName, &AgentId),
+) -> Result<bool, HubError> {
+    // An agent that starts there now must be seen, or must not have started.
+    let _one_at_a_time = Lock::wait(&PawDir::of(&repo.common_dir).hosts_lock())?;
+    let Some(cluster) = load_cluster(receipts, session)? else { return Ok(false) };
+    if cluster.agents_on(name).any(|other| other.agent_id == *agent) {
+        return Ok(false);
+    }
+    let host = hub::require_host(repo, Some(&cluster), name)?;
+    if cluster.agents_on(name).next().is_some() {
         host.run(&["__host", "remove", agent.as_str(), "--force"], Vec::new())?;
-        return Ok(());
+        return Ok(false);
     }
     let purged: PurgedHost = host.ask(&["__host", "purge", "--force"], &())?;
     if purged.kept.is_empty() {
-        return Ok(());
+        return Ok(true);
     }
-    Err(HubError::Kept { host: host.name.clone(), paths: purged.kept })
+    Err(HubError::Kept { host: host.name, paths: purged.kept })
 }
 
 /// Removes the agents that moved away while a machine could not be reached.
@@ -208,19 +220,30 @@ pub fn clean_left(
     (receipts, session): (&Receipts, &SessionName),
     name: &HostName,
 ) -> Result<(), HubError> {
-    let load = || Ok::<_, HubError>(receipts.load(session)?.and_then(|receipt| receipt.cluster));
-    let Some(cluster) = load()? else { return Ok(()) };
-    let left = cluster.hosts.get(name).map(|host| host.to_clean.clone()).unwrap_or_default();
-    for agent in left {
-        let host = hub::require_host(repo, Some(&cluster), name)?;
-        clean(&host, &agent, cluster.agents_on(name).next().is_some())?;
+    let left = || {
+        let cluster = load_cluster(receipts, session)?;
+        let host = cluster.and_then(|mut cluster| cluster.hosts.remove(name));
+        Ok::<_, HubError>(host.map(|host| host.to_clean).unwrap_or_default())
+    };
+    let mut left = left()?;
+    while let Some(agent) = left.pop_first() {
+        let mut cleaned = BTreeSet::from([agent.clone()]);
+        if clean(repo, (receipts, session), (name, &agent))? {
+            cleaned.append(&mut left);
+        }
         let lock = receipts.lock()?;
         receipts.update(session, &lock, |receipt| {
             let host = receipt.cluster.as_mut().and_then(|cluster| cluster.hosts.get_mut(name));
-            host.is_some_and(|host| host.to_clean.remove(&agent))
+            if let Some(host) = host {
+                host.to_clean.retain(|agent| !cleaned.contains(agent));
+            }
         })?;
     }
     Ok(())
+}
+
+fn load_cluster(receipts: &Receipts, session: &SessionName) -> Result<Option<ClusterReceipt>, HubError> {
+    Ok(receipts.load(session)?.and_then(|receipt| receipt.cluster))
 }
 
 /// How the first prompt of a moved agent begins.

@@ -157,11 +157,12 @@ fn from_host(
     }
     moved::forget(&session.repo, branch)?;
     let now = context.require_session()?;
-    let has_others = now.receipt.remote_agents().iter().any(|other| other.host == agent.host);
+    let receipt = (&now.receipts, &now.receipt.session_name);
     let hub = Hub { session: &now, dirs: &context.dirs };
     let cleaned = match work {
         MovedWork::Live(_) => {
-            relocate::clean(&host, id, has_others).inspect(|()| context.fetch_rescues(session, &agent.host))
+            let cleaned = relocate::clean(&now.repo, receipt, (&agent.host, id));
+            cleaned.map(|_| context.fetch_rescues(session, &agent.host))
         }
         MovedWork::Last { .. } => hub.clean_later(&agent.host, id),
     };

@@ -1,6 +1,7 @@
 //! Agents that are removed or moved although their machine cannot be used.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
 use paw_testkit::{git, wait_until};
@@ -200,4 +201,45 @@ fn a_machine_that_answers_is_cleaned_up_after_a_move_that_did_not_ask_it() {
     assert_eq!(idea, "half a thought\n");
     wait_until("the old worktree is removed", || (!there.exists()).then_some(()));
     assert!(!world.machine.tmux(&["list-panes", "-a"]).stdout.contains("feat"), "{}", world.logs());
+}
+
+#[test]
+fn an_agent_that_starts_while_its_machine_is_cleaned_up_keeps_its_worktree() {
+    let Some(mut world) = TwoMachines::new() else { return };
+    world.start();
+    world.wait_until_reachable(true);
+    let (old, there) = (world.worktree(), world.machine.there());
+    world.machine.stop();
+    world.machine.end_connections();
+    world.wait_until_reachable(false);
+    world.run(&["remove", "feat-b", "--force"]);
+
+    // When the machine returns, its cleanup takes as long as this test wants.
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *'__host purge'*)\n  touch {0}/cleaning\n  until [ -e {0}/clean ]; do sleep 0.1; done\n  \
+         {1} \"$@\"\n  touch {0}/cleaned\n  exit\nesac\nexec {1} \"$@\"\n",
+        there.display(),
+        world.machine.program().display()
+    );
+    let slow = world.machine.sandbox.install_program("slow", &script);
+    fs::rename(slow, world.machine.bin().join("git-paw")).unwrap();
+    world.machine.run();
+    wait_until("the cleanup begins", || there.join("cleaning").exists().then_some(()));
+
+    let lock = fs::metadata(world.repo.root.join(".git/paw/hosts.lock")).unwrap().ino();
+    std::thread::scope(|scope| {
+        let adding = scope.spawn(|| world.run(&["add", "feat/c@big", "--cli", "claude"]));
+        wait_until("the start waits or is finished", || {
+            let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
+            let is_awaited = |line: &str| line.contains("->") && line.contains(&format!(":{lock} "));
+            (adding.is_finished() || locks.lines().any(is_awaited)).then_some(())
+        });
+        fs::write(there.join("clean"), "").unwrap();
+        adding.join().unwrap();
+    });
+    wait_until("the machine is cleaned up", || there.join("cleaned").exists().then_some(()));
+    assert!(!old.exists());
+    let new = old.with_file_name(old.file_name().unwrap().to_str().unwrap().replace("feat-b", "feat-c"));
+    assert_eq!(git(&new, ["branch", "--show-current"]), "feat/c", "{}", world.logs());
+    assert_eq!(world.agent("feat/c")["host"]["name"], "big");
 }
