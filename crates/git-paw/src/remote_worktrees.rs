@@ -75,7 +75,9 @@ impl RemoteWorktrees for HostWorktrees<'_> {
 
     fn tell(&self, branch: &BranchName, text: &str) -> Result<(), String> {
         let id = self.agent(branch).map(|agent| agent.agent_id.to_string()).unwrap_or_default();
-        self.on_host(branch, |host| Ok(host.run(&["tell", &id, text], Vec::new()).map(drop)?))
+        self.on_host(branch, |host| {
+            Ok(host.run(&["tell", &id, "--stdin"], text.as_bytes().to_vec()).map(drop)?)
+        })
     }
 
     fn find_obstacle(&self, branch: &BranchName) -> Result<Option<String>, String> {

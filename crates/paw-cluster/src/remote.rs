@@ -97,7 +97,11 @@ impl RemoteHost {
         args: &[&str],
         request: &impl Serialize,
     ) -> Result<T, RemoteError> {
-        let input = serde_json::to_vec(request).unwrap_or_default();
+        self.ask_with(args, serde_json::to_vec(request).unwrap_or_default())
+    }
+
+    /// Like [`Self::ask`], with any input.
+    pub fn ask_with<T: DeserializeOwned>(&self, args: &[&str], input: Vec<u8>) -> Result<T, RemoteError> {
         let output = self.run(args, input)?;
         let output = String::from_utf8_lossy(&output);
         find_answer(&output).ok_or_else(|| {

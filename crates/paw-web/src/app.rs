@@ -280,7 +280,13 @@ impl App {
 
     /// Runs a command of git paw and returns the document that it prints. Blocks.
     pub(crate) fn run_own(&self, arguments: &[&str]) -> Result<Value, PawError> {
-        let output = self.own_command(arguments)?.time_limit(COMMAND_TIMEOUT).capture()?;
+        self.run_own_with(arguments, Vec::new())
+    }
+
+    /// Like [`Self::run_own`], with this standard input.
+    pub(crate) fn run_own_with(&self, arguments: &[&str], input: Vec<u8>) -> Result<Value, PawError> {
+        let command = self.own_command(arguments)?.input(input);
+        let output = command.time_limit(COMMAND_TIMEOUT).capture()?;
         let answer: Value = serde_json::from_slice(&output.stdout).map_err(|_| {
             let said = String::from_utf8_lossy(&output.stderr);
             PawError::SessionError(format!("the command failed: {}", said.trim()))

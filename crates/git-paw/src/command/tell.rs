@@ -1,5 +1,6 @@
 //! `git paw tell`
 
+use std::io::{self, Read as _};
 use std::thread;
 use std::time::Duration;
 
@@ -30,13 +31,17 @@ use crate::context::Context;
 #[command(after_help = "Examples:
   git paw tell feat/auth \"use bcrypt for the passwords\"
   git paw tell feat-api --now \"skip the migration\"
+  git paw tell feat-api --stdin < notes.txt
   git paw tell --all --inbox \"main has moved; rebase before you finish\"")]
 pub(crate) struct TellArgs {
     /// The agent, by its branch, id or a unique prefix, or "supervisor"
     #[arg(required_unless_present = "all")]
     agent: Option<String>,
-    #[arg(value_name = "TEXT", required_unless_present = "all")]
+    #[arg(value_name = "TEXT", required_unless_present_any = ["all", "stdin"])]
     text: Option<String>,
+    /// Read the text from stdin
+    #[arg(long, conflicts_with = "text")]
+    stdin: bool,
     /// Send it to every agent; the only argument is the text
     #[arg(long)]
     all: bool,
@@ -51,6 +56,8 @@ pub(crate) struct TellArgs {
     pub(crate) json: bool,
 }
 
+/// The longest text on stdin.
+const LONGEST: u64 = 256 << 10;
 /// How long to wait for a busy agent.
 const READY: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(100);
@@ -65,7 +72,8 @@ enum DeliveryWay {
 
 pub(crate) fn run(args: &TellArgs, context: &Context) -> Result<(), PawError> {
     let (name, text) = match (&args.agent, &args.text) {
-        (Some(text), None) => (None, text),
+        (name, None) if args.stdin && args.all != name.is_some() => (name.as_ref(), &read_stdin()?),
+        (Some(text), None) if !args.stdin => (None, text),
         (name, Some(text)) if !args.all => (name.as_ref(), text),
         _ => {
             let problem = "--all takes only the text";
@@ -110,6 +118,17 @@ pub(crate) fn run(args: &TellArgs, context: &Context) -> Result<(), PawError> {
     Ok(())
 }
 
+fn read_stdin() -> Result<String, PawError> {
+    let mut text = String::new();
+    let read = io::stdin().lock().take(LONGEST + 1).read_to_string(&mut text);
+    read.map_err(|error| PawError::SessionError(format!("cannot read the text from stdin: {error}")))?;
+    if text.len() as u64 > LONGEST {
+        let problem = format!("the text is longer than {} KiB", LONGEST >> 10);
+        return Err(PawError::new(ErrorCode::InvalidArgument, problem));
+    }
+    Ok(text)
+}
+
 /// The user's text is delivered by the agent's machine, as it is here. What an agent says goes to the inbox, and so does
 /// everything for a machine that cannot be reached: it arrives when the machine is back.
 fn tell_remote(
@@ -130,10 +149,11 @@ fn tell_remote(
         }
         return Ok(json!({"agent": id, "way": DeliveryWay::Inbox}));
     }
-    let mut forwarded = vec!["tell", id.as_str(), text, "--json"];
+    // Every user of a machine can read the arguments of its programs.
+    let mut forwarded = vec!["tell", id.as_str(), "--stdin", "--json"];
     forwarded.extend(args.now.then_some("--now"));
     let host = hub::require_host(&session.repo, session.receipt.cluster.as_ref(), &agent.host)?;
-    let told: Value = host.ask(&forwarded, &Value::Null)?;
+    let told: Value = host.ask_with(&forwarded, text.as_bytes().to_vec())?;
     if !context.output.wants_json() {
         let how = if told["way"] == json!(DeliveryWay::Pane) { "typed into the pane of" } else { "sent to" };
         context.output.say(&format!("{how} {id} on {}", agent.host))?;

@@ -17,6 +17,7 @@ mod snapshots;
 mod specs;
 mod supervision;
 mod sweep;
+mod tell;
 mod two_hubs;
 mod unattended;
 mod untrusted_rescues;

@@ -66,7 +66,9 @@ pub(super) async fn send(app: &Arc<App>, agent: AgentId, text: String) -> Result
         return Err(WebRefusal::NotFound);
     }
     let app = Arc::clone(app);
-    blocking(move || Ok(app.run_own(&["tell", "--json", "--", agent.as_str(), &text])?)).await
+    let words = ["tell", "--json", "--stdin", "--"];
+    blocking(move || Ok(app.run_own_with(&[&words[..], &[agent.as_str()]].concat(), text.into_bytes())?))
+        .await
 }
 
 /// Publishes what the broker would accept.

@@ -136,7 +136,8 @@ impl RequestServer {
             let output = vec!["no session for this repository".to_owned()];
             return self.send(DashboardUpdate::Ended { job, success: false, output });
         };
-        let command = Command::new(&self.context.program).args(arguments(&job)).dir(&session.repo.root);
+        let command = Command::new(&self.context.program).args(arguments(&job)).input(input(&job));
+        let command = command.dir(&session.repo.root);
         let updates = self.context.updates.clone();
         let name = format!("dashboard-{}-{}", std::process::id(), clock::now().as_nanosecond());
         let failed = job.clone();
@@ -192,9 +193,17 @@ fn arguments(job: &AgentJob) -> Vec<String> {
         AgentAction::Merge => vec!["merge", "--only", &job.name],
         AgentAction::Pause => vec!["pause"],
         AgentAction::Remove => vec!["remove", job.agent.as_str()],
-        AgentAction::Tell(text) => vec!["tell", "--", job.agent.as_str(), text],
+        AgentAction::Tell(_) => vec!["tell", "--stdin", "--", job.agent.as_str()],
     };
     words.into_iter().map(str::to_owned).collect()
+}
+
+/// What a job reads from stdin.
+fn input(job: &AgentJob) -> Vec<u8> {
+    match &job.action {
+        AgentAction::Tell(text) => text.as_bytes().to_vec(),
+        AgentAction::Verify | AgentAction::Merge | AgentAction::Pause | AgentAction::Remove => Vec::new(),
+    }
 }
 
 /// The error with its hints, on one line.
