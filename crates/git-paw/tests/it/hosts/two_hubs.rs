@@ -84,6 +84,11 @@ fn check_copy(world: &TwoMachines, streams: impl Fn() -> usize) {
     world.wait_until_reachable(true);
     git(&world.worktree(), ["commit", "--allow-empty", "--quiet", "--message", "done"]);
     fs::write(world.worktree().join("idea.txt"), "half a thought\n").unwrap();
+    // A copy of a repository into which git fetches has refs without their objects.
+    wait_until("its work is copied", || {
+        let show = ["show", "refs/paw/snapshots/big/feat-b:idea.txt"];
+        (world.machine.sandbox.run(&world.repo.root, "git", show).code == 0).then_some(())
+    });
     let Some(copy) = CopiedHub::new(world) else { return };
     let refusal = "the hub of this session is ";
     let started = copy.paw(&["start"]);
