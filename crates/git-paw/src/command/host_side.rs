@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::{self, Read as _};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use paw_cluster::clone;
@@ -12,8 +13,10 @@ use paw_cluster::request::{ClusterAction, ClusterRequest};
 use paw_cluster::snapshot;
 use paw_core::paths::PawDir;
 use paw_core::{AgentId, BranchName, PawError};
+use paw_host::git::Repo;
 use paw_host::process::exec_program;
 use paw_host::{clock, files};
+use paw_session::lifecycle::Session;
 use paw_session::lifecycle::purge::PurgeProgress;
 use paw_session::lifecycle::remove::RemoveAgentOptions;
 use paw_supervisor::merge::MergeLock;
@@ -191,30 +194,48 @@ fn rebase(args: &HostRebaseArgs, context: &Context) -> Result<(), PawError> {
     context.output.say(&answer.unwrap_or_default())
 }
 
-/// A command of the hub that was killed, or a new disk, may have left nothing to remove.
+/// A command of the hub that was killed, or a new disk, may have left nothing to remove. The session ends with its last agent.
 fn remove(args: &HostRemoveArgs, context: &Context) -> Result<(), PawError> {
-    let lock = context.lock_session(&context.require_repo()?)?;
-    let session = context.find_session()?.filter(|session| session.receipt.agent_ids().contains(&args.agent));
-    let Some(session) = session else { return Ok(()) };
-    if session.receipt.worktrees.len() == 1 && !args.keep_worktree {
-        // Its own lock.
-        drop(lock);
-        return purge(args.force, context);
+    let repo = context.require_repo()?;
+    let is_last = |session: &Session| session.receipt.worktrees.len() == 1 && !args.keep_worktree;
+    if context.find_session()?.as_ref().is_some_and(is_last) {
+        drain(context)?;
     }
-    let worktrees = Worktrees::open(context.dirs.data_dir())?;
-    let options = RemoveAgentOptions { keep_worktree: args.keep_worktree, force: args.force, own_pane: None };
-    session.remove_agent(&worktrees, args.agent.as_str(), options)?;
-    Ok(())
+    let _lock = context.lock_session(&repo)?;
+    let session = context.find_session()?.filter(|session| session.receipt.agent_ids().contains(&args.agent));
+    let kept = match session {
+        None => Vec::new(),
+        Some(session) if is_last(&session) => purge_session(&repo, args.force, context)?,
+        Some(session) => {
+            let worktrees = Worktrees::open(context.dirs.data_dir())?;
+            let options =
+                RemoveAgentOptions { keep_worktree: args.keep_worktree, force: args.force, own_pane: None };
+            session.remove_agent(&worktrees, args.agent.as_str(), options)?;
+            Vec::new()
+        }
+    };
+    context.output.say(&json!({"kept": kept}).to_string())
 }
 
 /// The user was asked on the hub.
 fn purge(force: bool, context: &Context) -> Result<(), PawError> {
     let repo = context.require_repo()?;
+    drain(context)?;
+    let _lock = context.lock_session(&repo)?;
+    let kept = purge_session(&repo, force, context)?;
+    context.output.say(&json!({"kept": kept}).to_string())
+}
+
+/// Sends the last messages. The hub may have lost its own connection, so this is an attempt.
+fn drain(context: &Context) -> Result<(), PawError> {
     if context.find_session()?.is_some_and(|session| session.receipt.cluster.is_some()) {
-        // Best effort: the hub may have lost its own connection.
         let _ = context.answer_request(&ClusterRequest { cluster: ClusterAction::Drain });
     }
-    let _lock = context.lock_session(&repo)?;
+    Ok(())
+}
+
+/// Removes the session of the clone. Returns the worktrees with uncommitted changes that are left.
+fn purge_session(repo: &Repo, force: bool, context: &Context) -> Result<Vec<PathBuf>, PawError> {
     let mut kept = Vec::new();
     let mut branches = Vec::new();
     if let Some(session) = context.find_session()? {
@@ -228,11 +249,11 @@ fn purge(force: bool, context: &Context) -> Result<(), PawError> {
         kept = session.purge(&worktrees, force, None, &mut say)?.kept;
     }
     if kept.is_empty() {
-        branches.iter().try_for_each(|branch| moved::forget(&repo, branch))?;
-        snapshot::delete_all(&repo)?;
+        branches.iter().try_for_each(|branch| moved::forget(repo, branch))?;
+        snapshot::delete_all(repo)?;
         files::delete_file(&PawDir::of(&repo.common_dir).cluster_invitation())?;
     }
-    context.output.say(&json!({"kept": kept}).to_string())
+    Ok(kept)
 }
 
 fn read_input() -> Result<Vec<u8>, PawError> {

@@ -28,12 +28,7 @@ impl Context {
                 format!("{} is the last agent on {}; its worktree cannot be kept", agent.branch, agent.host);
             return Err(PawError::SessionError(problem).hint("omit --keep-worktree; the branch is kept"));
         }
-        let removed = if is_last {
-            hub.purge_host(&agent.host, force)
-        } else {
-            hub.remove(agent, (keep_worktree, force))
-        };
-        match removed {
+        match hub.remove(agent, (keep_worktree, force)) {
             Ok(stray) => self.print_stray(&stray),
             Err(error @ HubError::InUse { .. }) => return Err(error.into()),
             Err(error) if error.is_refusal() && !force || error.is_other_hub() => return Err(error.into()),

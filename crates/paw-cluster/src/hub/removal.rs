@@ -50,7 +50,8 @@ impl Hub<'_> {
         Ok(stray)
     }
 
-    /// Removes an agent on another machine: its pane and its worktree there. The branch is fetched first and kept.
+    /// Removes an agent on another machine: its pane and its worktree there. The branch is fetched first and kept. The session
+    /// there ends with its last agent; that machine decides which one is the last, under the lock that adds agents there.
     pub fn remove(
         &self,
         agent: &RemoteAgentReceipt,
@@ -61,7 +62,10 @@ impl Hub<'_> {
         let flags = [(keep_worktree, "--keep-worktree"), (force, "--force")];
         let flags = flags.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag);
         let args: Vec<_> = ["__host", "remove", agent.agent_id.as_str()].into_iter().chain(flags).collect();
-        host.run(&args, Vec::new())?;
+        let removed: PurgedHost = host.ask(&args, &())?;
+        if !removed.kept.is_empty() {
+            return Err(HubError::Kept { host: agent.host.clone(), paths: removed.kept });
+        }
         self.forget(&agent.branch)?;
         moved::forget(&self.session.repo, &agent.branch)?;
         Ok(stray.into_iter().collect())

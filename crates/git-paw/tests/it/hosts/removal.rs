@@ -243,3 +243,22 @@ fn an_agent_that_starts_while_its_machine_is_cleaned_up_keeps_its_worktree() {
     assert_eq!(git(&new, ["branch", "--show-current"]), "feat/c", "{}", world.logs());
     assert_eq!(world.agent("feat/c")["host"]["name"], "big");
 }
+
+#[test]
+fn the_machine_decides_which_agent_is_its_last() {
+    let Some(world) = TwoMachines::new() else { return };
+    world.start();
+    world.wait_until_reachable(true);
+    // Another command of the hub has started an agent there, and has not recorded it yet.
+    let clone = world.clone();
+    git(&clone, ["branch", "feat/x"]);
+    let command =
+        format!("cd {} && echo '{{}}' | git-paw add feat/x=claude --no-rebase --from-hub", clone.display());
+    let added = world.machine.sandbox.run(&world.repo.root, "ssh", ["big", &command]);
+    assert_eq!(added.code, 0, "{added}");
+    let other = clone.with_file_name(format!("{}-feat-x", clone.file_name().unwrap().to_str().unwrap()));
+    assert!(other.exists(), "{added}");
+    let removed = world.run(&["remove", "feat-b"]);
+    assert!(!world.worktree().exists(), "{removed}");
+    assert!(other.exists(), "{removed}");
+}
