@@ -203,13 +203,12 @@ pub fn clean(
         return Ok(false);
     }
     let host = hub::require_host(repo, Some(&cluster), name)?;
-    if cluster.agents_on(name).next().is_some() {
-        host.run(&["__host", "remove", agent.as_str(), "--force"], Vec::new())?;
-        return Ok(false);
-    }
-    let purged: PurgedHost = host.ask(&["__host", "purge", "--force"], &())?;
+    let has_others = cluster.agents_on(name).next().is_some();
+    let remove = ["__host", "remove", agent.as_str(), "--force"];
+    let args = if has_others { &remove[..] } else { &["__host", "purge", "--force"] };
+    let purged: PurgedHost = host.ask(args, &())?;
     if purged.kept.is_empty() {
-        return Ok(true);
+        return Ok(!has_others);
     }
     Err(HubError::Kept { host: host.name, paths: purged.kept })
 }

@@ -10,7 +10,7 @@ use paw_host::git::{Git, Repo, sync_repository};
 use super::allowed_paths::is_git_on_any_system;
 use super::list::{StoredRescue, load_below};
 use super::load::load_items;
-use super::manifest::{ItemKind, ManifestItem};
+use super::manifest::{ItemKind, ManifestItem, OPERATION_FILES};
 use super::{REFS, RescueError, RescueKind};
 
 /// A rescue of another machine that was not taken and stays there.
@@ -19,21 +19,6 @@ pub struct RefusedRescue {
     pub id: String,
     pub reason: &'static str,
 }
-
-/// Files of an operation in progress that hold only ids and text. A rebase has a list of commands.
-const HARMLESS_ADMIN_FILES: [&str; 11] = [
-    "index",
-    "MERGE_HEAD",
-    "MERGE_MSG",
-    "MERGE_MODE",
-    "SQUASH_MSG",
-    "CHERRY_PICK_HEAD",
-    "REVERT_HEAD",
-    "REBASE_HEAD",
-    "ORIG_HEAD",
-    "COMMIT_EDITMSG",
-    "info/sparse-checkout",
-];
 
 /// Takes the rescues below `staged` that are harmless and belong to a branch that `is_wanted`, and deletes the refs there.
 /// `judged` holds the commits that were looked at before, which are neither taken nor reported again. Returns those that were
@@ -124,7 +109,8 @@ fn judge(
 fn find_danger(item: &ManifestItem) -> Option<&'static str> {
     match item.kind {
         ItemKind::Admin | ItemKind::AdminDirectory => {
-            let is_harmless = HARMLESS_ADMIN_FILES.iter().any(|name| item.path == Path::new(name));
+            let mut harmless = OPERATION_FILES.iter().chain(["index"].iter());
+            let is_harmless = harmless.any(|name| item.path == Path::new(name));
             (!is_harmless || item.is_symlink())
                 .then_some("it contains settings or commands that git would run")
         }

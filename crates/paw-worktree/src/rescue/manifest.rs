@@ -11,6 +11,21 @@ use paw_host::git::TreeEntry;
 use super::allowed_paths::is_allowed;
 use super::bytes_path;
 
+/// Files in git's directory of a worktree that describe an operation in progress and hold only ids and text. The commands of a rebase
+/// are not among them.
+pub(super) const OPERATION_FILES: [&str; 10] = [
+    "MERGE_HEAD",
+    "MERGE_MSG",
+    "MERGE_MODE",
+    "SQUASH_MSG",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "REBASE_HEAD",
+    "ORIG_HEAD",
+    "COMMIT_EDITMSG",
+    "info/sparse-checkout",
+];
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum ItemKind {
     /// In git's admin directory of the worktree: the index, a merge in progress, …

@@ -15,7 +15,7 @@ use super::files::walk;
 use super::header::{Header, PathText};
 use super::id::{PREFIX, new_id};
 use super::list::SameRescue;
-use super::manifest::{self, ItemKind, ManifestItem, tree_path};
+use super::manifest::{self, ItemKind, ManifestItem, OPERATION_FILES, tree_path};
 use super::uncommitted::{SourceWorktree, UncommittedWork, find_uncommitted};
 use super::unreachable::{becomes_unreachable, find_worktree_only_commits};
 use super::{Rescue, RescueError, RescueKind, RescueRequest, files, list};
@@ -259,22 +259,9 @@ impl<'a> RescueBuilder<'a> {
     }
 
     fn add_operation_in_progress(&mut self) -> Result<(), RescueError> {
-        const FILES: [&str; 11] = [
-            "MERGE_HEAD",
-            "MERGE_MSG",
-            "MERGE_MODE",
-            "SQUASH_MSG",
-            "CHERRY_PICK_HEAD",
-            "REVERT_HEAD",
-            "REBASE_HEAD",
-            "ORIG_HEAD",
-            "COMMIT_EDITMSG",
-            "config.worktree",
-            "info/sparse-checkout",
-        ];
         let admin_dir = &self.source.admin_dir;
-        let mut files: Vec<PathBuf> =
-            FILES.iter().map(PathBuf::from).filter(|file| admin_dir.join(file).is_file()).collect();
+        let files = OPERATION_FILES.iter().chain(["config.worktree"].iter()).map(PathBuf::from);
+        let mut files: Vec<PathBuf> = files.filter(|file| admin_dir.join(file).is_file()).collect();
         for dir in ["rebase-merge", "rebase-apply", "sequencer"] {
             if admin_dir.join(dir).is_dir() {
                 files.extend(walk(admin_dir, Path::new(dir), &HashSet::new())?.files);
